@@ -1,0 +1,174 @@
+"""Files that appear whole or not at all, the one line reader and writer, and manifests.
+
+A line ends at "\\n" and nowhere else: "\\r", U+2028, U+0085 and their kin are text. Every step
+that reads or writes text does it here, so that two sides of a corpus can never drift apart.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+READ_BYTES = 1 << 20
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it is synced and renamed to `path`.
+
+    If the block raises, the temporary file is removed and `path` stays as it was.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _sync(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+        _sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_open(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open `path` for writing bytes; the file appears under its name when the block ends well."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        yield stream
+
+
+def iter_lines(source: str | Path | IO[bytes], *, name: str | None = None) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file or binary stream, without their "\\n".
+
+    A byte order mark at the start is dropped; a last line without "\\n" counts as a line.
+    Raises ValueError naming the file and the line (from 1) where the bytes are not UTF-8.
+    """
+    for number, line in enumerate(iter_byte_lines(source), start=1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{name or _name(source)}, line {number}: not UTF-8 at byte {error.start} "
+                f"(0x{line[error.start]:02x}); convert the file to UTF-8 first"
+            ) from None
+
+
+def iter_byte_lines(source: str | Path | IO[bytes]) -> Iterator[bytes]:
+    """As `iter_lines`, undecoded: for those who count invalid lines instead of stopping there."""
+    if isinstance(source, (str, Path)):
+        with open(source, "rb") as stream:
+            yield from iter_byte_lines(stream)
+        return
+    for number, line in enumerate(source):  # a binary stream splits at b"\n" alone
+        if number == 0 and line.startswith(BYTE_ORDER_MARK):
+            line = line[len(BYTE_ORDER_MARK) :]
+            if not line:
+                continue
+        yield line[:-1] if line.endswith(b"\n") else line
+
+
+def read_lines(path: str | Path) -> list[str]:
+    return list(iter_lines(path))
+
+
+def write_lines(path: str | Path, lines: Iterable[str]) -> int:
+    """Write one line each, atomically; return their number.
+
+    Raises ValueError for a line that holds "\\n": it would shift every line after it.
+    """
+    count = 0
+    with atomic_open(path) as stream:
+        for line in lines:
+            if "\n" in line:
+                raise ValueError(f"{path}: line {count + 1} holds a line end inside: {line[:60]!r}")
+            stream.write(line.encode("utf-8") + b"\n")
+            count += 1
+    return count
+
+
+def count_lines(path: str | Path) -> int:
+    return sum(1 for _ in iter_byte_lines(path))
+
+
+def read_json(path: str | Path) -> Any:
+    return json.loads(Path(path).read_bytes())
+
+
+def write_json(path: str | Path, data: Any) -> None:
+    """Write `data` as indented JSON, atomically; NaN and infinity are refused."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    with atomic_open(path) as stream:
+        stream.write(text.encode("utf-8") + b"\n")
+
+
+def sha256_of(path: str | Path) -> str:
+    """Hex digest of a file's bytes; of a folder, the digest of its files' names and digests."""
+    path = Path(path)
+    if path.is_dir():
+        return fingerprint({str(f.relative_to(path)): sha256_of(f) for f in _files_below(path)})
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(READ_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def fingerprint(data: Any) -> str:
+    """Hex sha256 of plain data (dicts, lists, strings, numbers), whatever the order of its keys."""
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+
+
+def write_manifest(
+    path: str | Path, *, step: str, inputs: Mapping[str, str | Path], **facts: Any
+) -> None:
+    """Write what a step did: its name, the commit, the sha256 of its inputs, and its own facts."""
+    digests = {name: sha256_of(file) for name, file in inputs.items()}
+    write_json(path, {"step": step, "commit": commit(), "inputs": digests, **facts})
+
+
+def commit() -> str:
+    """Commit of the code that runs, "+changes" if files differ from it, "unknown" outside git."""
+    here = Path(__file__).parent
+    try:
+        head = _git(here, "rev-parse", "HEAD").strip()
+        changed = _git(here, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{head}+changes" if changed.strip() else head
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _files_below(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+def _name(source: str | Path | IO[bytes]) -> str:
+    return str(source) if isinstance(source, (str, Path)) else str(getattr(source, "name", "input"))
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

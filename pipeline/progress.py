@@ -1,0 +1,40 @@
+"""Progress for people: a bar on a terminal, plain lines with times in a log file; all on stderr."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+LINE_EVERY_SECONDS = 30.0
+
+
+def log(message: str) -> None:
+    """One plain line on stderr, with the local time."""
+    print(f"{time.strftime('%H:%M:%S')} {message}", file=sys.stderr, flush=True)
+
+
+def track(
+    items: Iterable[T], *, what: str, total: int | None = None, unit: str = "it"
+) -> Iterator[T]:
+    """Yield `items`, showing how far they are: tqdm on a terminal, else a line every 30 s."""
+    if sys.stderr.isatty():
+        from tqdm import tqdm  # imported late: most steps write to a log
+
+        yield from tqdm(items, desc=what, total=total, unit=unit, unit_scale=True)
+        return
+    start = last = time.monotonic()
+    for number, item in enumerate(items, start=1):
+        yield item
+        now = time.monotonic()
+        if now - last >= LINE_EVERY_SECONDS:
+            last = now
+            log(f"{what}: {_state(number, total, now - start, unit)}")
+
+
+def _state(done: int, total: int | None, seconds: float, unit: str) -> str:
+    rate = done / seconds
+    if not total:
+        return f"{done:,} {unit}, {rate:,.1f} {unit}/s"
+    left = (total - done) / rate
+    return f"{done:,} of {total:,} {unit}, {rate:,.1f} {unit}/s, {left:,.0f} s left"
