@@ -1,0 +1,161 @@
+"""What an experiment and a scale may say. The paper's section stands beside each key.
+
+Every model here is frozen, strict and closed: an unknown key, a wrong type or a value out of range
+is an error, and no code changes a setting after it was read.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Task = Literal["en-de", "en-fr", "parsing", "parsing-silver"]
+Table = Literal["table2", "table3", "table4"]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+class Closed(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class ModelConfig(Closed):
+    """Section 3: the sizes of one Transformer."""
+
+    n_layers: Count = Field(description="N: encoder layers, and as many decoder layers")
+    d_model: Count = Field(description="width of embeddings and of each layer's output; even")
+    d_ff: Count = Field(description="inner width of the feed-forward layers")
+    n_heads: Count = Field(description="h: attention heads")
+    d_k: Count = Field(description="width of a head's queries and keys")
+    d_v: Count = Field(description="width of a head's values")
+    dropout: Share = Field(description="P_drop on sub-layer outputs and on embedding + position")
+    attention_dropout: Share = Field(description="dropout on attention weights; the parser's only")
+    positions: Literal["sinusoidal", "learned", "none"] = Field(
+        description="section 3.5; 'none' leaves positions out, to show that they are needed"
+    )
+    max_positions: Count = Field(description="rows of the table of learned positions")
+    causal: bool = Field(
+        description="mask of the decoder's self-attention; false shows that it is needed"
+    )
+
+    @model_validator(mode="after")
+    def even_width(self) -> Self:
+        if self.d_model % 2:
+            raise ValueError(
+                f"d_model must be even, since sines and cosines alternate (section 3.5): "
+                f"{self.d_model}"
+            )
+        return self
+
+
+class TrainingConfig(Closed):
+    """Section 5: how one model is trained. Everything here changes the weights that come out."""
+
+    max_steps: Count = Field(description="optimiser updates")
+    warmup_steps: Count = Field(description="eq. (3)")
+    learning_rate_scale: Annotated[float, Field(gt=0.0)] = Field(
+        description="factor on eq. (3); 1.0 is the paper's"
+    )
+    adam_betas: tuple[Share, Share] = Field(description="section 5.3", strict=False)
+    adam_eps: Annotated[float, Field(gt=0.0)] = Field(description="section 5.3")
+    label_smoothing: Share = Field(description="eps_ls, section 5.4")
+    tokens_per_step: Count = Field(
+        description="tokens of an update on the larger side, padding not counted (section 5.1)"
+    )
+    precision: Literal["fp32", "bf16"] = Field(
+        description="of the matrix products; weights, gradients and optimiser state stay fp32"
+    )
+    clip_norm: Annotated[float, Field(gt=0.0)] | None = Field(
+        description="gradient norm limit; null is the paper's"
+    )
+    checkpoint_interval_steps: Count = Field(description="what averaging uses (section 6.1)")
+    dev_interval_steps: Count = Field(description="steps between dev perplexities in the curves")
+
+    @model_validator(mode="after")
+    def some_checkpoint(self) -> Self:
+        if self.checkpoint_interval_steps > self.max_steps:
+            raise ValueError(
+                f"checkpoint_interval_steps must not exceed max_steps {self.max_steps}: "
+                f"{self.checkpoint_interval_steps}"
+            )
+        return self
+
+
+class DecodingConfig(Closed):
+    """Section 6.1: how text is produced from a trained model."""
+
+    n_average: Count = Field(description="last checkpoints averaged; Table 3 takes 1 for all rows")
+    beam_size: Count = Field(description="4; 21 for the parser")
+    length_penalty: Annotated[float, Field(ge=0.0)] = Field(description="alpha; 0.6, parser 0.3")
+    max_extra_tokens: Count = Field(description="output is at most input + this; 50, parser 300")
+    constrained: bool = Field(description="parser only: well-formed trees alone are searched")
+
+
+class Experiment(Closed):
+    """One model: a file of config/experiments after `extends:` and the scale were applied."""
+
+    name: Name
+    title: str = Field(description="the row's label in tables and figures")
+    task: Task
+    tables: tuple[Table, ...] = Field(description="tables that show it", strict=False)
+    seeds: tuple[int, ...] | None = Field(
+        description="seeds of this experiment; null takes those of config.yaml", strict=False
+    )
+    model: ModelConfig
+    training: TrainingConfig
+    decoding: DecodingConfig
+
+    @model_validator(mode="after")
+    def enough_checkpoints(self) -> Self:
+        kept = self.training.max_steps // self.training.checkpoint_interval_steps
+        if self.decoding.n_average > kept:
+            raise ValueError(
+                f"decoding.n_average asks for {self.decoding.n_average} checkpoints, but "
+                f"training.max_steps {self.training.max_steps} at one every "
+                f"{self.training.checkpoint_interval_steps} steps gives {kept}"
+            )
+        return self
+
+
+class Sections(Closed):
+    """Parts of an experiment as a scale states them: only the keys that it changes."""
+
+    model: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    decoding: dict[str, Any] = {}
+
+
+class Settings(Closed):
+    """Values that replace the paper's at a scale, after dividing."""
+
+    base: Sections = Field(
+        default=Sections(), description="for the base model; a variation that names a key keeps its"
+    )
+    all: Sections = Field(default=Sections(), description="for every experiment, without exception")
+    tasks: dict[Task, Sections] = Field(default={}, description="for each experiment of a task")
+    experiments: dict[Name, Sections] = Field(default={}, description="for one experiment")
+
+
+class Scale(Closed):
+    """A file of config/scales: which corpora stand behind the tasks, how far numbers shrink."""
+
+    name: Name
+    title: str
+    tasks: dict[Task, Name] = Field(description="corpus file behind each task of the paper")
+    divide: Sections = Field(default=Sections(), description="whole divisors of the paper's values")
+    settings: Settings = Settings()
+
+
+class Config(Closed):
+    """config/config.yaml, with what `--config` on the command line replaced."""
+
+    scale: Name
+    results: tuple[str, ...] = Field(
+        description="tables, figures or experiments that plain `snakemake` makes", strict=False
+    )
+    seeds: tuple[int, ...] = Field(
+        description="one training a seed for each experiment", strict=False, min_length=1
+    )
+    data_root: str | None = Field(
+        description="folder that holds corpus files at hand, searched before any download"
+    )
