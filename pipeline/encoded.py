@@ -1,0 +1,70 @@
+"""Encoded text at rest: for each side one flat array of token ids and one of offsets.
+
+A sequence ends with eos_id and has no bos_id. Arrays are memory-mapped, so that reading needs no
+memory beyond the offsets of the split (16 bytes a pair).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.files import atomic_open
+
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
+SIDES = ("src", "tgt")
+
+
+def token_dtype(vocab_size: int) -> np.dtype:
+    return np.dtype(np.uint16 if vocab_size <= 1 << 16 else np.uint32)
+
+
+@dataclass(frozen=True)
+class EncodedSplit:
+    """One split of a corpus: pair i is `src(i)`, `tgt(i)`.
+
+    tokens: 1-d unsigned ids; offsets: int64 of n + 1 entries, offsets[i]:offsets[i + 1] is pair i.
+    """
+
+    src_tokens: np.ndarray
+    src_offsets: np.ndarray
+    tgt_tokens: np.ndarray
+    tgt_offsets: np.ndarray
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "EncodedSplit":
+        """Memory-map a folder. Raises ValueError where the two sides differ in number."""
+        folder = Path(folder)
+        arrays = {
+            f"{side}_{part}": np.load(folder / f"{side}_{part}.npy", mmap_mode="r")
+            for side in SIDES
+            for part in ("tokens", "offsets")
+        }
+        split = cls(**arrays)
+        if len(split.src_offsets) != len(split.tgt_offsets):
+            raise ValueError(
+                f"{folder}: {len(split.src_offsets) - 1} source and "
+                f"{len(split.tgt_offsets) - 1} target sequences; encode the corpus again"
+            )
+        return split
+
+    def __len__(self) -> int:
+        return len(self.src_offsets) - 1
+
+    def src(self, index: int) -> np.ndarray:
+        return self.src_tokens[self.src_offsets[index] : self.src_offsets[index + 1]]
+
+    def tgt(self, index: int) -> np.ndarray:
+        return self.tgt_tokens[self.tgt_offsets[index] : self.tgt_offsets[index + 1]]
+
+    def src_lengths(self) -> np.ndarray:
+        return np.diff(self.src_offsets)
+
+    def tgt_lengths(self) -> np.ndarray:
+        return np.diff(self.tgt_offsets)
+
+
+def write_array(path: str | Path, array: np.ndarray) -> None:
+    """Write one .npy file atomically."""
+    with atomic_open(path) as stream:
+        np.lib.format.write_array(stream, array, allow_pickle=False)
