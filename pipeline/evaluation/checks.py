@@ -1,0 +1,97 @@
+"""Is this input what a score needs? Errors for what cannot be scored, named warnings for the rest.
+
+A warning starts with its name and a colon. The rules are simple counts, stated with each function;
+they look at hypotheses and references alike, since both get handed over in the wrong form.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+# Traces that tools leave behind and that no plain text holds: subword marks, the aggressive
+# hyphen of Moses, the compound split, the unknown word, escaped characters.
+TOOL_MARKS = (
+    "\u2581", "@@ ", "@-@", "##AT##", "<unk>", "\u2047",
+    "&apos;", "&quot;", "&amp;", "&lt;", "&gt;", "&#91;", "&#93;", "&#124;",
+)  # fmt: skip
+LONE_PUNCTUATION = re.compile(r"[^\W_] [.,](?= |$)")
+LONE_PUNCTUATION_SHARE = 0.1
+
+# Frequent words of one language that are rare in the two others
+FUNCTION_WORDS = {
+    "en": {"the", "of", "and", "to", "is", "that", "for", "it", "with", "are", "this", "have"},
+    "de": {"der", "die", "das", "und", "ist", "nicht", "ein", "eine", "von", "mit", "dem", "den"},
+    "fr": {"le", "la", "les", "et", "est", "une", "du", "que", "dans", "pour", "pas", "sur"},
+}
+OTHER_LANGUAGE_RATIO = 2  # so many times as many words of another language as of the named one
+OTHER_LANGUAGE_WORDS = 10  # and at least so many in all
+WORD = re.compile(r"[^\W\d_]+")
+
+
+def check_counts(
+    hypotheses: Sequence[str], references: Sequence[str], *, names: tuple[str, str]
+) -> None:
+    """Raise ValueError for no lines at all or unequal numbers of lines, naming both files."""
+    counts = f"{names[0]} has {len(hypotheses)} lines, {names[1]} has {len(references)} lines"
+    if not hypotheses or not references:
+        raise ValueError(f"nothing to score; both files need one sentence a line: {counts}")
+    if len(hypotheses) != len(references):
+        raise ValueError(
+            "hypotheses and references must have one line for each sentence, in one order "
+            f"(a line ends at \\n alone): {counts}"
+        )
+
+
+def translation_warnings(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    language: str,
+    names: tuple[str, str] = ("hypotheses", "references"),
+) -> list[str]:
+    """Every named warning about a translation and its references, in a fixed order."""
+    warnings = [*_blank("blank_hypotheses", hypotheses), *_blank("blank_references", references)]
+    if list(hypotheses) == list(references):
+        warnings.append(f"identical: {names[0]} equals {names[1]} in all {len(references)} lines")
+    for lines, name in zip((hypotheses, references), names, strict=True):
+        warnings += [*_tokenized(lines, name), *_other_language(lines, name, language)]
+    return warnings
+
+
+def _blank(name: str, lines: Sequence[str]) -> list[str]:
+    """Lines of nothing but white space."""
+    blank = [number for number, line in enumerate(lines, start=1) if not line.strip()]
+    if not blank:
+        return []
+    return [f"{name}: {len(blank)} of {len(lines)} lines, the first is line {blank[0]}"]
+
+
+def _tokenized(lines: Sequence[str], name: str) -> list[str]:
+    """A tool's mark in any line, or a lone comma or full stop in a tenth of the lines."""
+    marked = Counter(mark for line in lines for mark in TOOL_MARKS if mark in line)
+    lone = sum(LONE_PUNCTUATION.search(line) is not None for line in lines)
+    found = [f"{count} lines with {mark.strip()!r}" for mark, count in marked.most_common(3)]
+    if lone > LONE_PUNCTUATION_SHARE * len(lines):
+        found.append(f"{lone} lines with a space before a full stop or comma")
+    if not found:
+        return []
+    return [
+        f"tokenized_input: {name} does not look like plain text, which every score here expects "
+        f"({', '.join(found)} of {len(lines)}); detokenise it first"
+    ]
+
+
+def _other_language(lines: Sequence[str], name: str, language: str) -> list[str]:
+    """Twice as many function words of another language as of the target language."""
+    if language not in FUNCTION_WORDS:
+        return []
+    words = Counter(word for line in lines for word in WORD.findall(line.lower()))
+    counts = {code: sum(words[word] for word in listed) for code, listed in FUNCTION_WORDS.items()}
+    likely = max(counts, key=lambda code: (counts[code], code == language))
+    enough = max(OTHER_LANGUAGE_WORDS, OTHER_LANGUAGE_RATIO * counts[language])
+    if likely == language or counts[likely] < enough:
+        return []
+    return [
+        f"other_language: {name} should be {language} but has more function words of another "
+        f"language ({', '.join(f'{code} {count}' for code, count in counts.items())}): {likely}"
+    ]

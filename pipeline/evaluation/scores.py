@@ -1,0 +1,190 @@
+"""All scores of one output, each with its signature and interval; comparisons of two outputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics.base import Metric, Score
+from sacrebleu.metrics.bleu import BLEUScore
+
+from pipeline.evaluation.bleu import format_multi_bleu, target_language, translation_metrics
+from pipeline.evaluation.brackets import (
+    CUTOFF_LENGTH,
+    ERROR,
+    SKIP,
+    VALID,
+    Sentence,
+    f1,
+    score_brackets,
+    summarize,
+)
+from pipeline.evaluation.checks import check_counts, translation_warnings
+from pipeline.evaluation.significance import (
+    RESAMPLES,
+    SEED,
+    Compute,
+    bootstrap_interval,
+    paired_test,
+)
+from pipeline.files import atomic_open
+
+BRACKET_SIGNATURE = f"evalb|prm:COLLINS|cutoff:{CUTOFF_LENGTH}"
+LISTED_PROBLEMS = 5
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of one output, with what is needed to compare it with another."""
+
+    kind: str  # translations or trees
+    lines: int
+    scores: dict[str, dict[str, Any]]  # by metric: score, signature, interval [low, high], ...
+    warnings: list[str]
+    statistics: dict[str, np.ndarray]  # by metric: counts of each sentence, [lines, counts]
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "lines": self.lines,
+            "scores": self.scores,
+            "warnings": self.warnings,
+        }
+
+
+def score_translations(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    languages: str,
+    names: tuple[str, str] = ("hypotheses", "references"),
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Scored:
+    """tokenized_bleu, sacrebleu and chrf of plain text, one sentence a line.
+
+    Raises ValueError for unequal numbers of lines, no lines, or `languages` not like "en-de".
+    With `resamples` 0 there are no intervals.
+    """
+    check_counts(hypotheses, references, names=names)
+    language = target_language(languages)
+    warnings = translation_warnings(hypotheses, references, language=language, names=names)
+    scores, statistics = {}, {}
+    for name, metric in translation_metrics(languages).items():
+        counts = np.array(metric._extract_corpus_statistics(hypotheses, [references]))
+        score = metric._aggregate_and_compute(counts.tolist())
+        scores[name] = {
+            "score": score.score,
+            "signature": _signature(metric),
+            "interval": _interval(counts, score_of(name), resamples=resamples, seed=seed),
+            **_details(name, score),
+        }
+        statistics[name] = counts
+    return Scored("translations", len(references), scores, warnings, statistics)
+
+
+def score_trees(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    names: tuple[str, str] = ("hypotheses", "references"),
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Scored:
+    """bracket_f1 as EVALB prints it, and bracket_f1_all_lines with unusable output as wrong.
+
+    Both also over sentences of at most 40 words, under "up_to_40_words". Raises ValueError for
+    unequal numbers of lines, no lines, or a reference that is not a tree.
+    """
+    check_counts(hypotheses, references, names=names)
+    sentences = score_brackets(hypotheses, references)
+    rows = {
+        "bracket_f1": [
+            (s.matched, s.gold, s.test) if s.status == VALID else (0, 0, 0) for s in sentences
+        ],
+        "bracket_f1_all_lines": [(s.matched, s.gold, s.test) for s in sentences],
+    }
+    scores, statistics = {}, {}
+    for name, counts in rows.items():
+        all_lines = name == "bracket_f1_all_lines"
+        statistics[name] = np.array(counts)
+        scores[name] = {
+            **summarize(sentences, all_lines=all_lines),
+            "signature": f"{BRACKET_SIGNATURE}|unusable:{'wrong' if all_lines else 'dropped'}",
+            "interval": _interval(statistics[name], score_of(name), resamples=resamples, seed=seed),
+            "up_to_40_words": summarize(sentences, all_lines=all_lines, max_length=CUTOFF_LENGTH),
+        }
+    return Scored("trees", len(references), scores, _tree_warnings(sentences), statistics)
+
+
+def compare(baseline: Scored, system: Scored, *, test: str = "bootstrap") -> dict[str, Any]:
+    """A paired test of two outputs for the same lines, by metric (see `paired_test`)."""
+    return {
+        name: paired_test(counts, system.statistics[name], score_of(name), test=test)
+        for name, counts in baseline.statistics.items()
+    }
+
+
+def score_of(name: str) -> Compute:
+    """The function from summed sentence statistics to the score called `name`."""
+    if name.startswith("bracket_f1"):
+        return lambda counts: f1(*counts)
+    metric = translation_metrics("en-en")[name]  # the arithmetic knows no language
+    return lambda counts: metric._compute_score_from_stats(list(counts)).score
+
+
+def _signature(metric: Metric) -> str:
+    return metric.get_signature().format()
+
+
+def _interval(
+    counts: np.ndarray, compute: Compute, *, resamples: int, seed: int
+) -> list[float] | None:
+    if not resamples:
+        return None
+    return list(bootstrap_interval(counts, compute, resamples=resamples, seed=seed))
+
+
+def _details(name: str, score: Score) -> dict[str, Any]:
+    if not isinstance(score, BLEUScore):
+        return {}
+    details = {
+        "precisions": score.precisions,
+        "brevity_penalty": score.bp,
+        "hypothesis_tokens": score.sys_len,
+        "reference_tokens": score.ref_len,
+    }
+    return {**details, "line": format_multi_bleu(score)} if name == "tokenized_bleu" else details
+
+
+def _tree_warnings(sentences: Sequence[Sentence]) -> list[str]:
+    warnings = []
+    for status, name in ((ERROR, "unusable_trees"), (SKIP, "empty_trees")):
+        found = [(n, s.problem) for n, s in enumerate(sentences, start=1) if s.status == status]
+        if found:
+            listed = "; ".join(f"line {n}, {problem}" for n, problem in found[:LISTED_PROBLEMS])
+            more = f"; and {len(found) - LISTED_PROBLEMS} more" * (len(found) > LISTED_PROBLEMS)
+            warnings.append(
+                f"{name}: {len(found)} of {len(sentences)} hypotheses are left out of bracket_f1 "
+                f"as EVALB does and count as wrong in bracket_f1_all_lines ({listed}{more})"
+            )
+    return warnings
+
+
+def write_statistics(path: str | Path, scored: Scored) -> None:
+    """Keep the sentence statistics beside the scores: one array [lines, counts] a metric."""
+    with atomic_open(path) as stream:
+        np.savez_compressed(stream, **scored.statistics)
+
+
+def compare_statistics(
+    baseline: str | Path, system: str | Path, *, test: str = "bootstrap"
+) -> dict[str, Any]:
+    """`compare` for two files of `write_statistics`; metrics that only one has are left out."""
+    with np.load(baseline) as first, np.load(system) as second:
+        return {
+            name: paired_test(first[name], second[name], score_of(name), test=test)
+            for name in first.files
+            if name in second.files
+        }
