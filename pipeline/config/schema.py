@@ -1,10 +1,10 @@
-"""What an experiment and a scale may say. The paper's section stands beside each key.
+"""What an experiment may say. The paper's section stands beside each key.
 
 Every model here is frozen, strict and closed: an unknown key, a wrong type or a value out of range
 is an error, and no code changes a setting after it was read.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -107,7 +107,7 @@ class Experiment(Closed):
 
     @model_validator(mode="after")
     def enough_checkpoints(self) -> Self:
-        kept = self.training.max_steps // self.training.checkpoint_interval_steps
+        kept = -(-self.training.max_steps // self.training.checkpoint_interval_steps)
         if self.decoding.n_average > kept:
             raise ValueError(
                 f"decoding.n_average asks for {self.decoding.n_average} checkpoints, but "
@@ -115,47 +115,3 @@ class Experiment(Closed):
                 f"{self.training.checkpoint_interval_steps} steps gives {kept}"
             )
         return self
-
-
-class Sections(Closed):
-    """Parts of an experiment as a scale states them: only the keys that it changes."""
-
-    model: dict[str, Any] = {}
-    training: dict[str, Any] = {}
-    decoding: dict[str, Any] = {}
-
-
-class Settings(Closed):
-    """Values that replace the paper's at a scale, after dividing."""
-
-    base: Sections = Field(
-        default=Sections(), description="for the base model; a variation that names a key keeps its"
-    )
-    all: Sections = Field(default=Sections(), description="for every experiment, without exception")
-    tasks: dict[Task, Sections] = Field(default={}, description="for each experiment of a task")
-    experiments: dict[Name, Sections] = Field(default={}, description="for one experiment")
-
-
-class Scale(Closed):
-    """A file of config/scales: which corpora stand behind the tasks, how far numbers shrink."""
-
-    name: Name
-    title: str
-    tasks: dict[Task, Name] = Field(description="corpus file behind each task of the paper")
-    divide: Sections = Field(default=Sections(), description="whole divisors of the paper's values")
-    settings: Settings = Settings()
-
-
-class Config(Closed):
-    """config/config.yaml, with what `--config` on the command line replaced."""
-
-    scale: Name
-    results: tuple[str, ...] = Field(
-        description="tables, figures or experiments that plain `snakemake` makes", strict=False
-    )
-    seeds: tuple[int, ...] = Field(
-        description="one training a seed for each experiment", strict=False, min_length=1
-    )
-    data_root: str | None = Field(
-        description="folder that holds corpus files at hand, searched before any download"
-    )

@@ -1,0 +1,25 @@
+# Every result of "Attention Is All You Need", from raw text to tables: snakemake --cores all
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/results.smk"
+
+
+rule all:
+    default_target: True
+    localrule: True
+    input:
+        deliverables(),
+
+
+onsuccess:
+    show_tables()

@@ -1,0 +1,42 @@
+"""What a scale and config.yaml may say."""
+
+from pydantic import Field
+
+from pipeline.config.schema import Closed, Name, Task
+from pipeline.config.sections import Divisors, Sections
+
+
+class Settings(Closed):
+    """Values that replace the paper's at a scale, after dividing."""
+
+    base: Sections = Field(
+        default=Sections(), description="for the base model; a variation that names a key keeps its"
+    )
+    all: Sections = Field(default=Sections(), description="for every experiment, without exception")
+    tasks: dict[Task, Sections] = Field(default={}, description="for each experiment of a task")
+    experiments: dict[Name, Sections] = Field(default={}, description="for one experiment")
+
+
+class Scale(Closed):
+    """A file of config/scales: which corpora stand behind the tasks, how far numbers shrink."""
+
+    name: Name
+    title: str
+    tasks: dict[Task, Name] = Field(description="corpus file behind each task of the paper")
+    divide: Divisors = Field(default=Divisors(), description="whole divisors of the paper's values")
+    settings: Settings = Settings()
+
+
+class Config(Closed):
+    """config/config.yaml, with what `--config` on the command line replaced."""
+
+    scale: Name
+    results: tuple[str, ...] = Field(
+        description="tables, figures or experiments that plain `snakemake` makes", strict=False
+    )
+    seeds: tuple[int, ...] = Field(
+        description="one training a seed for each experiment", strict=False, min_length=1
+    )
+    data_root: str | None = Field(
+        description="folder that holds corpus files at hand, searched before any download"
+    )

@@ -1,0 +1,64 @@
+# Train and average. What a machine can do (ranks, ZeRO stage, max_tokens) stands in resources, which
+# the profiles set: Snakemake reruns nothing when they change.
+
+
+rule train:
+    input:
+        config=experiment_file,
+        encoded=corpus_path("encoded"),
+        buckets=corpus_path("buckets"),
+        subwords=corpus_path("subwords"),
+    output:
+        R + "/runs/{run}/train.json",
+    params:
+        model=lambda wildcards: section(experiment(wildcards).model),
+        training=lambda wildcards: section(experiment(wildcards).training),
+        seed=lambda wildcards: RUNS[wildcards.run][1],
+        keep=lambda wildcards: experiment(wildcards).decoding.n_average,
+        experiment=lambda wildcards: experiment(wildcards).name,
+        corpus=lambda wildcards: corpus(wildcards).name,
+        checkpoints=R + "/checkpoints",
+        scale=SCALE,
+    log:
+        R + "/logs/train/{run}.log",
+    benchmark:
+        R + "/benchmarks/train/{run}.tsv"
+    conda:
+        "../../envs/training.yaml"
+    threads: 1
+    resources:
+        ranks=1,
+        zero_stage=0,
+        max_tokens=8192,
+    priority: lambda wildcards: 10 if experiment(wildcards).name == "ende_base" else 0
+    retries: 2
+    shell:
+        "python -m pipeline.steps.train --encoded {input.encoded:q} --buckets {input.buckets:q}"
+        " --subwords {input.subwords:q} --model {params.model:q} --training {params.training:q}"
+        " --seed {params.seed} --run {wildcards.run:q} --experiment {params.experiment:q}"
+        " --scale {params.scale:q} --corpus {params.corpus:q} --keep {params.keep}"
+        " --max-tokens {resources.max_tokens} --ranks {resources.ranks}"
+        " --zero-stage {resources.zero_stage} --checkpoints {params.checkpoints:q}"
+        " --output {output:q} 2> >(tee {log:q} >&2)"
+
+
+rule average:
+    input:
+        train=R + "/runs/{run}/train.json",
+        subwords=corpus_path("subwords"),
+        code=code("steps/average.py", "training/averaging.py"),
+    output:
+        directory(AVERAGE + "/model"),
+    params:
+        corpus=lambda wildcards: section(corpus(wildcards)),
+        decoding=lambda wildcards: section(experiment(wildcards).decoding),
+    log:
+        R + "/logs/average/{run}-{n_average}.log",
+    benchmark:
+        R + "/benchmarks/average/{run}-{n_average}.tsv"
+    conda:
+        "../../envs/training.yaml"
+    shell:
+        "python -m pipeline.steps.average --train {input.train:q} --n-average {wildcards.n_average}"
+        " --subwords {input.subwords:q} --corpus {params.corpus:q}"
+        " --decoding {params.decoding:q} --output {output:q} 2> {log:q}"
