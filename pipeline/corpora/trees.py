@@ -1,0 +1,238 @@
+"""Constituency trees: reading bracketed treebanks of any layout, and cleaning them for parsing.
+
+Nothing here recurses, so a tree may be as deep as its file. White space is the space, the tab, and
+the ends of lines ("\\n", "\\r\\n"); every other character, a no-break space too, is part of a word.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pipeline.files import iter_lines
+
+ROOT = "TOP"
+WRAPPERS = frozenset({"", "ROOT", "TOP", "S1"})
+EMPTY_ELEMENT = "-NONE-"
+UNTAGGED = "XX"
+TOKEN = re.compile(r"[()]|[^ \t\r\n()]+")
+UNWRITABLE = re.compile(r"[ \t\r\n()]|^$")
+
+
+class Tree:
+    """A constituent or, if its only child is a word, a pre-terminal: label and children.
+
+    label: a category or part-of-speech tag, "" for a bracket without one. children: Trees and
+    words (str). Treat both as fixed: trees are compared and hashed by value.
+    """
+
+    __slots__ = ("children", "label")
+
+    def __init__(self, label: str, children: Iterable["Tree | str"]) -> None:
+        self.label = label
+        self.children = tuple(children)
+
+    @property
+    def is_preterminal(self) -> bool:
+        return len(self.children) == 1 and isinstance(self.children[0], str)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return list(_shape(self)) == list(_shape(other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(_shape(self)))
+
+    def __repr__(self) -> str:
+        return f"parse_tree({' '.join(_pieces(self))!r})"
+
+
+def parse_tree(text: str) -> Tree:
+    """The one tree that `text` holds. Raises ValueError if it is damaged, empty, or not alone."""
+    trees = [tree for _, tree in _scan(enumerate(text.split("\n"), start=1), "tree", None)]
+    if len(trees) != 1:
+        raise ValueError(f"one tree expected, {len(trees)} found: {text[:60]!r}")
+    return trees[0]
+
+
+def read_trees(path: str | Path, *, counts: Counter[str] | None = None) -> Iterator[Tree]:
+    """Yield the trees of a treebank file as they are written, `clean` not applied.
+
+    Trees may span lines or share one. A tree without a single word, such as the "(())" of a parser
+    that gave up, is skipped and counted as "empty" in `counts`; without `counts` it is an error.
+    Raises ValueError naming file and line: text outside a tree, a stray or missing bracket, an
+    empty tree, bytes that are not UTF-8.
+    """
+    for _, tree in read_numbered(path, counts=counts):
+        yield tree
+
+
+def read_numbered(
+    path: str | Path, *, counts: Counter[str] | None = None
+) -> Iterator[tuple[int, Tree]]:
+    """As `read_trees`, each tree with the number of the line where it begins."""
+    return _scan(enumerate(iter_lines(path), start=1), str(path), counts)
+
+
+def clean(tree: Tree) -> Tree:
+    """The tree that is learnt and scored: bare categories over the words of the sentence.
+
+    Traces (-NONE-) go, and so do constituents left without a word; labels lose function tags and
+    indices (`bare_label`); brackets without a label give their children to their parent; a word
+    without a tag of its own gets XX. The root: wrappers ("", ROOT, TOP, S1) around one constituent
+    are taken off; if one holds several children, or a word alone, it becomes TOP. So the root is
+    never a pre-terminal. Chains of constituents with one child stay.
+    Raises ValueError if no word is left.
+    """
+    top: list[Tree] = []
+    stack = [("", iter((tree,)), top)]
+    while stack:
+        label, children, kept = stack[-1]
+        for child in children:
+            if isinstance(child, str):
+                kept.append(Tree(UNTAGGED, (child,)))
+            elif not child.is_preterminal:
+                stack.append((bare_label(child.label), iter(child.children), []))
+                break
+            elif child.label != EMPTY_ELEMENT:
+                kept.append(Tree(bare_label(child.label) or UNTAGGED, child.children))
+        else:
+            stack.pop()
+            if not stack:
+                break
+            parent = stack[-1][2]
+            if label == "" and len(stack) > 1:
+                parent.extend(kept)
+            elif kept:
+                parent.append(Tree(label, kept))
+    if not top:
+        raise ValueError(f"tree without words: {' '.join(_pieces(tree))[:60]!r}")
+    return _with_one_root(top[0])
+
+
+def bare_label(label: str) -> str:
+    """The category before the first "-" or "=": NP-SBJ-1 gives NP, ADVP=2 ADVP.
+
+    A label that begins with one of the two (-LRB-, -RRB-, -NONE-, --) is whole as it stands.
+    """
+    if label[:1] in ("-", "="):
+        return label
+    return label.partition("-")[0].partition("=")[0]
+
+
+def to_line(tree: Tree) -> str:
+    """The tree on one line; `parse_tree` gives it back.
+
+    Raises ValueError for a word or label that holds white space or a bracket, or a word of no
+    characters: the line could not be read again. Brackets in text are written -LRB- and -RRB-.
+    """
+    for node in preorder(tree):
+        name = node if isinstance(node, str) else node.label
+        if UNWRITABLE.search(name) and not (name == "" and isinstance(node, Tree)):
+            raise ValueError(f"no white space or brackets in labels and words of trees: {name!r}")
+    return "".join(_pieces(tree))
+
+
+def leaves(tree: Tree) -> list[str]:
+    """The words, left to right."""
+    return [node for node in preorder(tree) if isinstance(node, str)]
+
+
+def tagged_leaves(tree: Tree) -> list[tuple[str, str]]:
+    """(word, part-of-speech tag) for each word; the tag is XX where the word has none."""
+    result = []
+    stack: list[tuple[Tree | str, str]] = [(tree, UNTAGGED)]
+    while stack:
+        node, tag = stack.pop()
+        if isinstance(node, str):
+            result.append((node, tag))
+        else:
+            tag = node.label if node.is_preterminal else UNTAGGED
+            stack.extend((child, tag) for child in reversed(node.children))
+    return result
+
+
+def preorder(tree: Tree) -> Iterator[Tree | str]:
+    """Every node and word, a parent before its children, left to right."""
+    stack: list[Tree | str] = [tree]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, Tree):
+            stack.extend(reversed(node.children))
+
+
+def _scan(
+    lines: Iterable[tuple[int, str]], name: str, counts: Counter[str] | None
+) -> Iterator[tuple[int, Tree]]:
+    labels: list[str | None] = []  # of open brackets; None until the label was read
+    children: list[list[Tree | str]] = []
+    begin, has_words = 0, False
+    for number, line in lines:
+        for token in TOKEN.findall(line):
+            if token == "(":
+                if not labels:
+                    begin, has_words = number, False
+                labels.append(None)
+                children.append([])
+            elif token != ")":
+                if not labels:
+                    raise ValueError(f"{name}, line {number}: text outside a tree: {token[:60]!r}")
+                if labels[-1] is None and not children[-1]:
+                    labels[-1] = token
+                else:
+                    children[-1].append(token)
+                    has_words = True
+            elif not labels:
+                raise ValueError(f"{name}, line {number}: a closing bracket that opens nowhere")
+            else:
+                tree = Tree(labels.pop() or "", children.pop())
+                if labels:
+                    children[-1].append(tree)
+                elif has_words:
+                    yield begin, tree
+                elif counts is None:
+                    raise ValueError(f"{name}, line {begin}: a tree without words")
+                else:
+                    counts["empty"] += 1
+    if labels:
+        raise ValueError(
+            f"{name}, line {begin}: the tree that begins here lacks {len(labels)} closing "
+            "bracket(s) at the end of the file; the file is cut off, or this tree damaged"
+        )
+
+
+def _with_one_root(tree: Tree) -> Tree:
+    while tree.label in WRAPPERS and len(tree.children) == 1:
+        child = tree.children[0]
+        if isinstance(child, str) or child.is_preterminal:
+            break
+        tree = child
+    if tree.is_preterminal:
+        return Tree(ROOT, (tree,))
+    return Tree(ROOT, tree.children) if tree.label in WRAPPERS else tree
+
+
+def _shape(tree: Tree) -> Iterator[str | tuple[str, int]]:
+    for node in preorder(tree):
+        yield node if isinstance(node, str) else (node.label, len(node.children))
+
+
+def _pieces(tree: Tree) -> Iterator[str]:
+    """The pieces of the tree's line, joined without separators."""
+    stack: list[Tree | str | None] = [tree]
+    first = True
+    while stack:
+        node = stack.pop()
+        if node is None:
+            yield ")"
+            continue
+        yield "" if first else " "
+        first = False
+        if isinstance(node, str):
+            yield node
+        else:
+            yield f"({node.label}"
+            stack.append(None)
+            stack.extend(reversed(node.children))
