@@ -1,0 +1,194 @@
+"""Laws of constrained decoding: whatever the model prefers, a whole tree over the words comes out;
+and every tree of the treebanks is within reach."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.corpora.constraints import TreeConstraint
+from pipeline.corpora.linearise import delinearise, linearise, symbol_inventory
+from pipeline.corpora.trees import leaves, parse_tree
+
+N_PIECES, EOS = 7, 2
+SYMBOLS = ["(NP", "(S", "(VP", ")NP", ")S", ")VP", "NN", "XX"]
+
+
+def constraint(symbols: list[str] = SYMBOLS, **options) -> TreeConstraint:
+    vocab_size = N_PIECES + len(symbols)
+    return TreeConstraint(symbols, n_pieces=N_PIECES, eos_id=EOS, vocab_size=vocab_size, **options)
+
+
+def decode(automaton, n_words, max_length, choose):
+    """Tokens of each sentence, eos included, when `choose` picks among the allowed ones."""
+    states = automaton.start(n_words, max_length)
+    outputs = [[] for _ in n_words]
+    for _ in range(int(np.max(max_length))):
+        allowed_NV = automaton.allowed(states)
+        assert allowed_NV.any(axis=1).all()
+        tokens = choose(allowed_NV)
+        for output, token in zip(outputs, tokens, strict=True):
+            if not output or output[-1] != EOS:
+                output.append(int(token))
+        states = automaton.advance(states, tokens)
+    return outputs
+
+
+def names(tokens, symbols=SYMBOLS):
+    assert tokens[-1] == EOS
+    return [symbols[token - N_PIECES] for token in tokens[:-1]]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    sizes=st.lists(st.tuples(st.integers(1, 12), st.integers(3, 60)), min_size=1, max_size=6),
+    love_of_brackets=st.sampled_from([-3.0, 0.0, 3.0, 50.0]),
+    max_opens=st.integers(1, 20),
+)
+def test_random_weights_give_whole_trees_over_exactly_the_words(
+    seed, sizes, love_of_brackets, max_opens
+):
+    generator = np.random.default_rng(seed)
+    n_words = np.array([words for words, _ in sizes])
+    max_length = np.array([words + extra for words, extra in sizes])
+    bias = np.array([love_of_brackets if name[0] == "(" else 0.0 for name in SYMBOLS])
+    bias = np.concatenate([np.zeros(N_PIECES), bias])
+
+    def choose(allowed_NV):
+        scores = generator.normal(size=allowed_NV.shape) + bias
+        return np.where(allowed_NV, scores, -np.inf).argmax(axis=1)
+
+    outputs = decode(constraint(max_opens=max_opens), n_words, max_length, choose)
+    for tokens, n, limit in zip(outputs, n_words, max_length, strict=True):
+        assert len(tokens) <= limit
+        words = [f"w{index}" for index in range(n)]
+        tree, repairs = delinearise(names(tokens), words, tags="keep")
+        assert repairs == Counter()
+        assert leaves(tree) == words
+        assert linearise(tree, tags="keep") == names(tokens)
+        runs = "".join("(" if name[0] == "(" else " " for name in names(tokens)).split()
+        assert max(map(len, runs)) <= max_opens
+
+
+@st.composite
+def cleaned_trees(draw):
+    """Trees as clean() leaves them, over the labels of SYMBOLS, no run of brackets beyond 16."""
+
+    def build(depth: int) -> str:
+        label = draw(st.sampled_from(["NP", "S", "VP"]))
+        n_children = draw(st.integers(1, 3))
+        inner = [
+            build(depth + 1)
+            if depth < 8 and draw(st.booleans())
+            else f"({draw(st.sampled_from(['NN', 'XX']))} w)"
+            for _ in range(n_children)
+        ]
+        return f"({label} {' '.join(inner)})"
+
+    return parse_tree(build(0))
+
+
+def accepts(automaton, symbols, names, n_words, max_length):
+    """Whether every token of a linearised tree, and eos after it, is allowed in its place."""
+    states = automaton.start(np.array([n_words]), np.array([max_length]))
+    for token in [*(N_PIECES + symbols[name] for name in names), EOS]:
+        if not automaton.allowed(states)[0, token]:
+            return False
+        states = automaton.advance(states, np.array([token]))
+    return True
+
+
+@settings(deadline=None, max_examples=60)
+@given(tree=cleaned_trees(), spare=st.integers(0, 3))
+def test_every_tree_that_fits_is_within_reach(tree, spare):
+    symbols = {name: index for index, name in enumerate(SYMBOLS)}
+    line = linearise(tree, tags="keep")
+    n_words = len(leaves(tree))
+    assert accepts(constraint(), symbols, line, n_words, len(line) + 1 + spare)
+    shorter = len(line)  # one token short of the tree and its eos
+    if shorter >= n_words + 3:
+        assert not accepts(constraint(), symbols, line, n_words, shorter)
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (["(S", ")S"], "no words"),
+        (["NN"], "a word outside"),
+        (["(S", "NN", ")S"], "too few words"),
+        (["(S", "NN", "NN", "NN", ")S"], "too many words"),
+        (["(S", "(NP", "NN", ")VP", "NN", ")S"], "another label closes"),
+        (["(S", "(NP", ")NP", "NN", "NN", ")S"], "an empty constituent"),
+        (["(S", "NN", "NN"], "open at the end"),
+        (["(S", "NN", "NN", ")S", ")S"], "a stray bracket"),
+        (["(S", "NN", "NN", ")S", "(S"], "a second tree"),
+    ],
+)
+def test_no_damaged_sequence_passes(names, why):
+    symbols = {name: index for index, name in enumerate(SYMBOLS)}
+    assert not accepts(constraint(), symbols, names, 2, 40), why
+    assert accepts(constraint(), symbols, ["(S", "(NP", "NN", ")NP", "NN", ")S"], 2, 40)
+
+
+def test_selected_rows_go_on_by_themselves():
+    """Reordering hypotheses between steps, as beam search does, carries each one's brackets."""
+    automaton = constraint()
+    states = automaton.start(np.array([2, 2]), np.array([30, 30]))
+    np_, s, nn = (N_PIECES + SYMBOLS.index(name) for name in ("(NP", "(S", "NN"))
+    states = automaton.advance(states, np.array([np_, s]))
+    states = automaton.select(states, np.array([1, 0, 1]))
+    for tokens in ([nn, nn, nn], [nn, nn, nn]):
+        states = automaton.advance(states, np.array(tokens))
+    close_np, close_s = (N_PIECES + SYMBOLS.index(name) for name in (")NP", ")S"))
+    only = [np.flatnonzero(row).tolist() for row in automaton.allowed(states)]
+    assert only == [[close_s], [close_np], [close_s]]
+
+
+def test_a_token_that_was_not_allowed_ends_its_hypothesis_alone():
+    automaton = constraint()
+    states = automaton.start(np.array([3, 3, 3]), np.array([30, 30, 30]))
+    s, close_s, nn = (N_PIECES + SYMBOLS.index(name) for name in ("(S", ")S", "NN"))
+    states = automaton.advance(states, np.array([s, close_s, 0]))
+    states = automaton.advance(states, np.array([nn, s, 1]))
+    allowed_NV = automaton.allowed(states)
+    assert allowed_NV[0].sum() > 1
+    assert [np.flatnonzero(row).tolist() for row in allowed_NV[1:]] == [[EOS], [EOS]]
+
+
+def test_brackets_beyond_the_first_room_of_the_stack():
+    automaton = constraint(max_opens=100)
+    line = ["(S"] * 70 + ["NN"] + [")S"] * 70
+    symbols = {name: index for index, name in enumerate(SYMBOLS)}
+    assert accepts(automaton, symbols, line, 1, 142)
+
+
+def test_a_sentence_without_words_ends_at_once():
+    automaton = constraint()
+    states = automaton.start(np.array([0]), np.array([1]))
+    assert np.flatnonzero(automaton.allowed(states)[0]).tolist() == [EOS]
+
+
+def test_a_limit_below_the_smallest_tree_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"sentence 1.*at least 8 tokens.*limit is 7"):
+        constraint().start(np.array([1, 5]), np.array([4, 7]))
+
+
+@pytest.mark.parametrize(
+    ("symbols", "message"),
+    [(["(S", "XX"], "no closing"), (["XX"], "opening bracket"), (["(S", ")S"], "for words")],
+)
+def test_symbols_that_cannot_make_a_tree_are_refused(symbols, message):
+    with pytest.raises(ValueError, match=message):
+        constraint(symbols)
+
+
+def test_unknown_labels_of_dev_stay_within_reach():
+    train = [parse_tree("(S (NP (NN a)) (VP (VBZ b)))")]
+    symbols = symbol_inventory(train, tags="keep")
+    dev = parse_tree("(S (WHNP (WP a)) (VP (VBZ b)))")
+    line = linearise(dev, tags="keep", known=frozenset(symbols))
+    ids = {name: index for index, name in enumerate(symbols)}
+    assert accepts(constraint(symbols), ids, line, 2, len(line) + 1)
