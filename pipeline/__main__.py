@@ -1,0 +1,43 @@
+"""Commands for people: python -m pipeline translate | parse | score | tables | plan."""
+
+import argparse
+import importlib
+import sys
+
+COMMANDS = {
+    "translate": "translate text with a trained model",
+    "parse": "parse sentences with a trained parser",
+    "score": "score anyone's translations or trees",
+    "tables": "print the tables that were made",
+    "plan": "what a scale costs, before it is run",
+    "checkpoints": "list or remove checkpoint folders that no experiment names",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; its module is imported only then. Returns the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    width = max(map(len, COMMANDS))
+    listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline",
+        description="Commands of Reattend.",
+        epilog=f"commands:\n{listing}\n\nEach explains itself: python -m pipeline COMMAND --help",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
+    name = parser.parse_args(arguments[:1]).command
+    command = importlib.import_module(f"pipeline.commands.{name}")
+    own = argparse.ArgumentParser(prog=f"python -m pipeline {name}", description=COMMANDS[name])
+    command.add_arguments(own)
+    try:
+        return command.run(own.parse_args(arguments[1:]))
+    except (ValueError, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

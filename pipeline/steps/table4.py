@@ -1,0 +1,15 @@
+"""Table 4, parsing: the paper's figures and ours, in four formats."""
+
+import argparse
+
+from pipeline.results.arguments import add_table_arguments, make_table
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_table_arguments(parser)
+    make_table(parser.parse_args(argv))
+
+
+if __name__ == "__main__":
+    main()
