@@ -1,0 +1,125 @@
+"""Text in, text out: a model folder with its subword model around beam search."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from pipeline.config.schema import DecodingConfig
+from pipeline.corpora.constraints import TreeConstraint
+from pipeline.corpora.linearise import delinearise
+from pipeline.corpora.trees import to_line
+from pipeline.encoded import EOS_ID
+from pipeline.inference.batches import by_length
+from pipeline.inference.beam import Constraint, Hypothesis, beam_search
+from pipeline.inference.network import Network
+from pipeline.inference.products import Precision
+from pipeline.model.folder import ModelFolder
+from pipeline.subwords.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Output:
+    """One line of output: score and log_prob as in `beam.Hypothesis`, tokens with eos."""
+
+    text: str
+    score: float
+    log_prob: float
+    n_tokens: int
+    repairs: Counter[str] = field(default_factory=Counter)
+
+
+BLANK = Output(text="", score=0.0, log_prob=0.0, n_tokens=0)
+
+
+class Translator:
+    """A model folder ready to translate lines, or to parse them if that is what it learnt."""
+
+    def __init__(
+        self, folder: ModelFolder, *, device: str | torch.device, precision: Precision = "fp32"
+    ) -> None:
+        """Raises ValueError where weights or vocabulary don't fit the folder's config.json."""
+        self.folder = folder
+        self.vocabulary = Vocabulary.load(folder.path)
+        if self.vocabulary.size != folder.vocab_size:
+            raise ValueError(
+                f"{folder.path}: the model has a vocabulary of {folder.vocab_size}, its subword "
+                f"model one of {self.vocabulary.size}; take the subword model it was trained with"
+            )
+        self.network = Network(folder.load(device=device), precision=precision)
+
+    def run(
+        self,
+        lines: Sequence[str],
+        *,
+        decoding: DecodingConfig,
+        max_tokens: int,
+        n_best: int = 1,
+    ) -> list[list[Output]]:
+        """The n_best outputs of each line, in the order of the lines; a blank line gives one blank."""
+        results: list[list[Output]] = [[BLANK]] * len(lines)
+        for index, outputs in self.run_batches(
+            lines, decoding=decoding, max_tokens=max_tokens, n_best=n_best
+        ):
+            results[index] = outputs
+        return results
+
+    def run_batches(
+        self, lines: Sequence[str], *, decoding: DecodingConfig, max_tokens: int, n_best: int = 1
+    ) -> Iterator[tuple[int, list[Output]]]:
+        """As `run`, but (line index, outputs) as they come, for lines that are not blank."""
+        filled = [i for i, line in enumerate(lines) if line.strip()]
+        sources = [
+            torch.tensor([*pieces, EOS_ID])
+            for pieces in self.vocabulary.encode_lines([lines[i] for i in filled])
+        ]
+        constraint = self._constraint() if decoding.constrained else None
+        batches = by_length(
+            [len(source) for source in sources],
+            max_tokens=max_tokens,
+            per_sentence=decoding.beam_size,
+        )
+        for batch in batches:
+            n_words = [len(lines[filled[i]].split()) for i in batch]
+            found = beam_search(
+                self.network,
+                [sources[i] for i in batch],
+                beam_size=decoding.beam_size,
+                length_penalty=decoding.length_penalty,
+                max_extra_tokens=decoding.max_extra_tokens,
+                n_best=n_best,
+                constraint=constraint,
+                n_words=n_words,
+            )
+            for i, hypotheses in zip(batch, found, strict=True):
+                line = filled[i]
+                yield line, [self._output(h, lines[line]) for h in hypotheses]
+
+    def _constraint(self) -> Constraint:
+        if self.folder.kind != "parsing":
+            raise ValueError("decoding.constrained is for parsing models only: true")
+        return TreeConstraint(
+            self.vocabulary.symbols,
+            n_pieces=self.vocabulary.n_pieces,
+            eos_id=EOS_ID,
+            vocab_size=self.vocabulary.size,
+        )
+
+    def _output(self, hypothesis: Hypothesis, line: str) -> Output:
+        n_tokens = len(hypothesis.tokens) + 1
+        if self.folder.kind == "parsing":
+            symbols = self.vocabulary.decode_symbols(hypothesis.tokens)
+            tree, repairs = delinearise(symbols, line.split(), tags=self.folder.tags)
+            return Output(to_line(tree), hypothesis.score, hypothesis.log_prob, n_tokens, repairs)
+        text = self.vocabulary.decode(hypothesis.tokens).replace("\n", " ")
+        return Output(text, hypothesis.score, hypothesis.log_prob, n_tokens)
+
+
+def total_repairs(outputs: Iterable[Output]) -> dict[str, int]:
+    """How often each repair of trees was needed."""
+    total: Counter[str] = Counter()
+    for output in outputs:
+        total.update(output.repairs)
+    return dict(sorted(total.items()))

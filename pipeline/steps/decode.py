@@ -1,0 +1,60 @@
+"""Decode one test set: hypotheses.txt in the order of the input, and decode.json about it."""
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from pipeline.config.schema import DecodingConfig
+from pipeline.files import commit, read_lines, write_json, write_lines
+from pipeline.inference.device import choose_device
+from pipeline.inference.translator import BLANK, Translator, total_repairs
+from pipeline.model.folder import ModelFolder
+from pipeline.progress import track
+
+FACTS = ("run", "experiment", "scale", "seed", "n_average", "checkpoint_steps")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m pipeline.steps.decode", description=__doc__)
+    parser.add_argument("--model", required=True, help="model folder")
+    parser.add_argument("--text", required=True, help="source text, one sentence a line")
+    parser.add_argument("--decoding", required=True, help="section of the experiment, JSON")
+    parser.add_argument("--split", required=True)
+    parser.add_argument("--test-set", required=True, help="its name, such as newstest2014")
+    parser.add_argument("--max-tokens", type=int, required=True, help="hypotheses x source tokens")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--precision", choices=("fp32", "bf16", "int8"), default="fp32")
+    parser.add_argument("--output", required=True, help="hypotheses.txt")
+    parser.add_argument("--report", required=True, help="decode.json")
+    options = parser.parse_args(arguments)
+
+    lines = read_lines(options.text)
+    decoding = DecodingConfig.model_validate_json(options.decoding)
+    folder = ModelFolder.open(options.model)
+    start = time.perf_counter()
+    translator = Translator(
+        folder, device=choose_device(options.device), precision=options.precision
+    )
+    outputs = [BLANK] * len(lines)
+    found = translator.run_batches(lines, decoding=decoding, max_tokens=options.max_tokens)
+    for index, (output,) in track(found, what="decode", total=len(lines), unit="lines"):
+        outputs[index] = output
+    write_lines(options.output, (output.text for output in outputs))
+    report = {
+        **{fact: folder.card.get(fact) for fact in FACTS},
+        "split": options.split,
+        "test_set": options.test_set,
+        **decoding.model_dump(mode="json", exclude={"n_average"}),
+        "precision": options.precision,
+        "sentences": len(lines),
+        "tgt_tokens": sum(output.n_tokens for output in outputs),
+        "seconds": round(time.perf_counter() - start, 3),
+        "commit": commit(),
+    }
+    if folder.kind == "parsing":
+        report["repairs"] = total_repairs(outputs)
+    write_json(options.report, report)
+
+
+if __name__ == "__main__":
+    main()
