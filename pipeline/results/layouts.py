@@ -1,0 +1,163 @@
+"""What people see of Tables 2-4: their columns, and how a row fills them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.results.published import PublishedRow
+from pipeline.results.rows import Ours
+from pipeline.results.runs import Summary
+from pipeline.results.table import (
+    Column,
+    duration,
+    millions,
+    number,
+    published,
+    scientific,
+    signed,
+    summary,
+)
+
+BASE = ("paper_from_base", "from_base")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What people see of a table: its columns, and how a row fills them."""
+
+    columns: tuple[Column, ...]
+    cells: Callable[[PublishedRow, Ours, Mapping[str, Any]], tuple[str, ...]]
+    drop: tuple[str, ...]  # prefixes of CSV columns that do not belong to it
+
+
+def _table2_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> tuple[str, ...]:
+    delta, outside = record["tokenized_bleu_difference"], record["outside_interval"]
+    return (
+        row.label,
+        published(row.tokenized_bleu),
+        summary(ours.tokenized_bleu, 2),
+        signed(delta, 2, marked=outside),
+        summary(ours.sacrebleu, 2),
+        scientific(row.cost_flops),
+        scientific(_mean(ours.estimated_flops)),
+        scientific(_mean(ours.counted_flops)),
+        duration(_mean(ours.training_seconds)),
+        record["remark"],
+    )
+
+
+def _table3_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> tuple[str, ...]:
+    delta, outside = record["tokenized_bleu_difference"], record["outside_interval"]
+    return (
+        row.group,
+        row.label,
+        number(row.perplexity, 2),
+        summary(ours.perplexity, 2),
+        signed(record["perplexity_difference"], 2),
+        published(row.tokenized_bleu),
+        summary(ours.tokenized_bleu, 1),
+        signed(delta, 1, marked=outside),
+        signed(record["paper_from_base"], 1),
+        signed(record["from_base"], 1),
+        summary(ours.sacrebleu, 1),
+        millions(row.parameters, 0),
+        millions(ours.parameters, 2),
+        record["remark"],
+    )
+
+
+def _table4_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> tuple[str, ...]:
+    delta, outside = record["bracket_f1_difference"], record["outside_interval"]
+    return (
+        row.label,
+        row.group,
+        published(row.bracket_f1),
+        summary(ours.bracket_f1, 2),
+        signed(delta, 2, marked=outside),
+        summary(ours.recall, 2),
+        summary(ours.precision, 2),
+        duration(_mean(ours.training_seconds)),
+        record["remark"],
+    )
+
+
+def _mean(value: Summary | None) -> float | None:
+    return value.mean if value else None
+
+
+def _columns(*headings: str, left: Sequence[str]) -> tuple[Column, ...]:
+    return tuple(Column(text, "left" if text in left else "right") for text in headings)
+
+
+LAYOUTS = {
+    "table2": Layout(
+        columns=_columns(
+            "model",
+            "paper, tokenized_bleu",
+            "ours, tokenized_bleu",
+            "difference",
+            "ours, sacrebleu",
+            "paper, FLOPs",
+            "ours, FLOPs by time",
+            "ours, FLOPs counted",
+            "training time",
+            "remark",
+            left=("model", "remark"),
+        ),
+        cells=_table2_cells,
+        drop=(
+            "bracket_f1",
+            "recall",
+            "precision",
+            "group",
+            "perplexity",
+            "paper_perplexity",
+            *BASE,
+        ),
+    ),
+    "table3": Layout(
+        columns=_columns(
+            "row",
+            "change",
+            "paper, perplexity",
+            "ours, perplexity",
+            "difference",
+            "paper, tokenized_bleu",
+            "ours, tokenized_bleu",
+            "difference",
+            "paper, from base",
+            "ours, from base",
+            "ours, sacrebleu",
+            "paper, parameters (M)",
+            "ours, parameters (M)",
+            "remark",
+            left=("row", "change", "remark"),
+        ),
+        cells=_table3_cells,
+        drop=("bracket_f1", "recall", "precision", "paper_training_flops"),
+    ),
+    "table4": Layout(
+        columns=_columns(
+            "parser",
+            "training",
+            "paper, bracket_f1",
+            "ours, bracket_f1",
+            "difference",
+            "ours, recall",
+            "ours, precision",
+            "training time",
+            "remark",
+            left=("parser", "training", "remark"),
+        ),
+        cells=_table4_cells,
+        drop=(
+            "tokenized_bleu",
+            "sacrebleu",
+            "perplexity",
+            "paper_perplexity",
+            "paper_parameters",
+            "paper_training_flops",
+            *BASE,
+        ),
+    ),
+}

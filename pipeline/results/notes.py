@@ -1,0 +1,87 @@
+"""The lines under a table: scale, test set, signatures, checkpoints, commit, meaning of marks."""
+
+from collections.abc import Iterable
+
+from pipeline.results.published import PublishedTable
+from pipeline.results.runs import Manifest, Runs
+from pipeline.results.table import OUTSIDE
+
+METRICS = ("tokenized_bleu", "sacrebleu", "bracket_f1")
+SHORT = 12  # characters of a commit or digest that people compare by eye
+
+
+def notes_of(published: PublishedTable, runs: Runs) -> tuple[str, ...]:
+    """What every figure of Tables 2-4 must not travel without."""
+    shown = {row.experiment for row in published.rows()}
+    scored = [run.scores for run in runs.all() if run.scores and run.experiment in shown]
+    notes = [_scale_note(published, runs.scale, scored)]
+    notes += [
+        f"{metric}: {signature}"
+        for metric in METRICS
+        for signature in sorted({_signature(entry, metric) for entry in scored} - {""})
+    ]
+    if scored:
+        notes.append(
+            "[low, high] is the 95 % bootstrap interval over the sentences of the test set; "
+            f"{OUTSIDE} marks a difference where the paper's value lies outside it."
+        )
+    if any(len(found) > 1 for found in runs.by_experiment.values()):
+        notes.append("± is the sample deviation over seeds; figures are means over seeds.")
+    if published.undertrained_below:
+        notes.append(
+            f"Undertrained: {published.split} sacrebleu under {published.undertrained_below:g}, "
+            "so its distance from base says little about the change it makes."
+        )
+    if published.table == "table3":
+        notes.append(
+            "From base: tokenized_bleu minus that of the base row, the paper's and ours; what a "
+            "variation does at this scale, beside what it did at the paper's. Labels name the "
+            "paper's sizes; the scale's file says how they are divided."
+        )
+    if published.table == "table2":
+        notes.append(
+            "FLOPs by time: training time x devices x the device's sustained rate, as the paper "
+            "estimates; blank where no such rate is published. FLOPs counted: matrix products of "
+            "the tokens trained on, forward and backward."
+        )
+    notes += sorted({warning for entry in scored for warning in entry.get("warnings", ())})
+    notes += _provenance(scored)
+    return tuple(notes)
+
+
+def _scale_note(published: PublishedTable, scale: str, scored: list[Manifest]) -> str:
+    sets = sorted({entry["test_set"] for entry in scored})
+    ours = f"Scale {scale}; our test set: {', '.join(sets) if sets else 'none scored yet'}"
+    paper = f"the paper's: {published.test_set}"
+    if sets == [published.test_set]:
+        return f"{ours}, as the paper's."
+    return (
+        f"{ours}; {paper}. Another corpus and other sizes stand behind our figures, so their "
+        "difference to the paper's is printed but is no measure of reproduction."
+    )
+
+
+def _provenance(scored: Iterable[Manifest]) -> list[str]:
+    scored = list(scored)
+    averaged = sorted({entry["n_average"] for entry in scored if entry.get("n_average")})
+    commits = sorted({_short(entry["commit"]) for entry in scored if entry.get("commit")})
+    references = sorted(
+        {e["reference_sha256"][:SHORT] for e in scored if e.get("reference_sha256")}
+    )
+    notes = []
+    if averaged:
+        notes.append(f"Checkpoints averaged: {', '.join(map(str, averaged))}.")
+    if references:
+        notes.append(f"References (sha256): {', '.join(references)}.")
+    if commits:
+        notes.append(f"Commit: {', '.join(commits)}.")
+    return notes
+
+
+def _short(commit: str) -> str:
+    head, plus, rest = commit.partition("+")
+    return head[:SHORT] + plus + rest
+
+
+def _signature(scores: Manifest, metric: str) -> str:
+    return scores["scores"].get(metric, {}).get("signature") or ""

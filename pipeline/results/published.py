@@ -1,0 +1,99 @@
+"""The paper's figures as config/paper states them, closed and strict as every other config."""
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import yaml
+from pydantic import Field, ValidationError
+
+from pipeline.config.schema import Closed, Count, Name
+
+Model = TypeVar("Model", bound=Closed)
+Positive = Annotated[float, Field(gt=0.0)]
+
+
+class PublishedRow(Closed):
+    """One row of Tables 2-4. A value the paper left blank is null; `experiment` makes it ours."""
+
+    label: str
+    group: str = Field(default="", description="row letter of Table 3, training data of Table 4")
+    experiment: Name | None = None
+    tokenized_bleu: Positive | None = None
+    perplexity: Positive | None = None
+    bracket_f1: Positive | None = None
+    parameters: Positive | None = None
+    cost_flops: Positive | None = None
+
+
+class PublishedSection(Closed):
+    title: str
+    rows: tuple[PublishedRow, ...] = Field(strict=False)
+
+
+class PublishedTable(Closed):
+    """Tables 2-4: what the paper printed, and which of our scores stand beside it."""
+
+    table: Literal["table2", "table3", "table4"]
+    title: str
+    split: Literal["dev", "test"] = Field(description="split whose scores the table shows")
+    test_set: str = Field(description="the paper's name of that split")
+    n_average: Count | None = Field(default=None, description="null takes what was decoded")
+    undertrained_below: Positive | None = Field(
+        default=None, description="sacrebleu under which a row counts as undertrained"
+    )
+    sections: tuple[PublishedSection, ...] = Field(strict=False)
+
+    @property
+    def metric(self) -> Literal["tokenized_bleu", "bracket_f1"]:
+        """The score that the paper's table is about."""
+        return "bracket_f1" if self.table == "table4" else "tokenized_bleu"
+
+    def rows(self) -> list[PublishedRow]:
+        return [row for section in self.sections for row in section.rows]
+
+
+class PublishedLayer(Closed):
+    """One row of Table 1: n positions of width d, kernel k, neighbourhood r."""
+
+    layer: Name
+    title: str
+    complexity: str
+    sequential: str
+    path: str
+    exponent_n: int = Field(description="power of n in the complexity")
+    exponent_d: int = Field(description="power of d in the complexity")
+
+
+class PublishedLayers(Closed):
+    """Table 1."""
+
+    table: Literal["table1"]
+    title: str
+    layers: tuple[PublishedLayer, ...] = Field(strict=False)
+
+
+def load_published(path: str | Path) -> PublishedTable:
+    """Read config/paper/table2.yaml, table3.yaml or table4.yaml.
+
+    Raises ValueError naming the file, the key and the value for anything the schema refuses.
+    """
+    return _load(path, PublishedTable)
+
+
+def load_published_layers(path: str | Path) -> PublishedLayers:
+    """Read config/paper/table1.yaml; errors as `load_published`."""
+    return _load(path, PublishedLayers)
+
+
+def _load(path: str | Path, model: type[Model]) -> Model:
+    try:
+        data = yaml.safe_load(Path(path).read_bytes())
+        return model.model_validate(data)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path}: not YAML: {error}") from None
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, item['loc']))}: {item['msg']}: {item['input']!r}"
+            for item in error.errors()
+        ]
+        raise ValueError(f"{path}: " + "; ".join(problems)) from None

@@ -1,0 +1,83 @@
+"""Tables 2, 3 and 4: the paper's figures, ours and the difference, each row from its manifests."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pipeline.results.layouts import LAYOUTS
+from pipeline.results.notes import notes_of
+from pipeline.results.published import PublishedTable
+from pipeline.results.rows import ours_of, record_of, remark_of
+from pipeline.results.runs import Runs
+from pipeline.results.table import Row, Section, Table
+
+TEXTS = ("section", "group", "row", "experiment", "remark", "scale", "test_set", "commit")
+COUNTS = ("n_average", "n_seeds")
+
+
+def build_table(
+    published: PublishedTable, runs: Runs, *, reasons: Mapping[str, str] | None = None
+) -> Table:
+    """Table 2, 3 or 4 for the runs of one scale.
+
+    `reasons` says by experiment why it was not run; without an entry the row just says so.
+    """
+    layout = LAYOUTS[published.table]
+    sections, records = [], []
+    for section in published.sections:
+        rows: list[Row] = []
+        base: Mapping[str, Any] | None = None
+        for number, row in enumerate(section.rows):
+            found = runs.of(row.experiment)
+            ours = ours_of(found)
+            remark = remark_of(published, row, found, scale=runs.scale, reasons=reasons or {})
+            record = {"section": section.title, **record_of(published, row, ours, found)}
+            record |= {"remark": remark, "scale": runs.scale if row.experiment else ""}
+            base = base or record
+            record |= _from_base(record, base, metric=published.metric)
+            group_above = section.rows[max(0, number - 1)].group
+            rows.append(
+                Row(
+                    cells=layout.cells(row, ours, record),
+                    ours=row.experiment is not None,
+                    rule_above=row.group != group_above,
+                )
+            )
+            records.append(record)
+        sections.append(Section(title=section.title, rows=tuple(rows)))
+    return Table(
+        name=published.table,
+        title=f"Table {published.table[-1]}. {published.title}",
+        columns=layout.columns,
+        sections=tuple(sections),
+        notes=notes_of(published, runs),
+        frame=_frame(records, layout.drop),
+    )
+
+
+def _from_base(
+    record: Mapping[str, Any], base: Mapping[str, Any], *, metric: str
+) -> dict[str, float | None]:
+    """The score's distance from the section's first row, as Table 3 is read."""
+    names = {"paper_from_base": f"paper_{metric}", "from_base": metric}
+    return {
+        name: None if record[key] is None or base[key] is None else record[key] - base[key]
+        for name, key in names.items()
+    }
+
+
+def _frame(records: Sequence[dict[str, Any]], drop: Sequence[str]) -> pd.DataFrame:
+    """Typed columns; those of metrics that the table does not show are left out."""
+    frame = pd.DataFrame.from_records(records)
+    frame = frame[[name for name in frame.columns if not name.startswith(tuple(drop))]].copy()
+    for name in frame.columns:
+        if name in TEXTS or name.endswith("_signature"):
+            frame[name] = frame[name].astype("string")
+        elif name == "outside_interval":
+            frame[name] = frame[name].astype(bool)
+        elif name in COUNTS:
+            frame[name] = frame[name].astype("Int64")
+        else:
+            frame[name] = frame[name].astype("float64")
+    return frame

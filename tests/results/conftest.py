@@ -1,0 +1,243 @@
+"""A made-up demo scale: every manifest that tables, figures and the report read."""
+
+import json
+import math
+import random
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "config" / "paper"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+VARIATIONS = (
+    "a_h1",
+    "a_h4",
+    "a_h16",
+    "a_h32",
+    "b_dk16",
+    "b_dk32",
+    "c_n2",
+    "c_n4",
+    "c_n8",
+    "c_d256",
+    "c_d1024",
+    "c_ff1024",
+    "c_ff4096",
+    "d_dropout0",
+    "d_dropout2",
+    "d_smoothing0",
+    "d_smoothing2",
+    "e_learned",
+)
+MODEL = {
+    "n_layers": 3,
+    "d_model": 128,
+    "d_ff": 512,
+    "n_heads": 8,
+    "d_k": 16,
+    "d_v": 16,
+    "dropout": 0.1,
+    "attention_dropout": 0.0,
+    "positions": "sinusoidal",
+    "max_positions": 256,
+    "causal": True,
+}
+TRAINING = {
+    "max_steps": 300,
+    "warmup_steps": 80,
+    "learning_rate_scale": 1.0,
+    "adam_betas": [0.9, 0.98],
+    "adam_eps": 1e-9,
+    "label_smoothing": 0.1,
+    "tokens_per_step": 2500,
+    "precision": "fp32",
+    "clip_norm": None,
+    "checkpoint_interval_steps": 50,
+    "dev_interval_steps": 50,
+}
+SIGNATURES = {
+    "tokenized_bleu": "nrefs:1|case:mixed|eff:no|tok:moses|split:hyphens|version:2.6.0",
+    "sacrebleu": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",
+    "chrf": "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0",
+}
+
+
+def write(path: Path, data: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data))
+    return path
+
+
+class DemoScale:
+    """Writes manifests below `folder` and remembers their paths by kind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.trains: list[Path] = []
+        self.scores: list[Path] = []
+        self.perplexities: list[Path] = []
+        self.decodes: list[Path] = []
+
+    def train(self, experiment: str, seed: int = 1, *, corpus: str = "grammar_ende", **facts):
+        """train.json and the metrics of its checkpoint folder."""
+        run = f"{experiment}-seed{seed}"
+        folder = self.folder / "checkpoints" / f"{experiment}{seed}"
+        folder.mkdir(parents=True, exist_ok=True)
+        noise = random.Random(run)
+        lines = []
+        for step in range(10, 301, 10):
+            line = {
+                "step": step,
+                "loss": 1.2 + 6 * math.exp(-step / 70) + noise.uniform(-0.1, 0.1),
+                "lr": 128**-0.5 * min(step**-0.5, step * 80**-1.5),
+                "grad_norm": 1.0 + noise.random(),
+                "tokens_per_second": 9000 + noise.uniform(-800, 800),
+                "padding_share": 0.03 + noise.uniform(0, 0.02),
+                "seconds": step * 0.4,
+            }
+            if step % 50 == 0:
+                line["dev_perplexity"] = 1.1 + 40 * math.exp(-step / 45)
+            lines.append(json.dumps(line))
+        (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+        manifest = {
+            "step": "train",
+            "commit": COMMIT,
+            "fingerprint": f"{experiment}{seed}".ljust(16, "0"),
+            "folder": str(folder),
+            "run": run,
+            "experiment": experiment,
+            "scale": "demo",
+            "seed": seed,
+            "corpus": corpus,
+            "max_steps": 300,
+            "checkpoints": [],
+            "model": MODEL,
+            "training": TRAINING,
+            "vocab_size": 1000,
+            "n_parameters": 1_234_567,
+            "elapsed_seconds": 120.0,
+            "src_tokens": 700_000,
+            "tgt_tokens": 750_000,
+            "sum_src_squared": 9_000_000,
+            "sum_tgt_squared": 10_000_000,
+            "sum_src_tgt": 9_500_000,
+            "padding_share": 0.04,
+            "counted_flops": 3.4e15,
+            "device": "cpu",
+            "ranks": 1,
+            "peak_memory_bytes": 700_000_000,
+            "dev_perplexity": 1.2,
+            **facts,
+        }
+        self.trains.append(write(self.folder / "runs" / run / "train.json", manifest))
+
+    def score(
+        self, experiment: str, seed: int = 1, *, split: str = "test", bleu: float = 85.0, **facts
+    ):
+        run = f"{experiment}-seed{seed}"
+        averaged = 1 if split == "dev" else 5
+        entries = {
+            name: {
+                "score": value,
+                "signature": SIGNATURES[name],
+                "interval": [value - 1, value + 1],
+            }
+            for name, value in (("tokenized_bleu", bleu), ("sacrebleu", bleu - 0.4), ("chrf", 90.0))
+        }
+        self._scores(experiment, seed, split, averaged, run, "translation", entries, facts)
+
+    def score_trees(self, experiment: str, seed: int = 1, *, f1: float = 93.0, **facts):
+        entry = {
+            "score": f1,
+            "recall": f1 - 0.5,
+            "precision": f1 + 0.5,
+            "interval": [f1 - 0.8, f1 + 0.8],
+            "signature": "labelled|evalb|no punctuation",
+        }
+        run = f"{experiment}-seed{seed}"
+        self._scores(experiment, seed, "test", 5, run, "parsing", {"bracket_f1": entry}, facts)
+
+    def _scores(self, experiment, seed, split, averaged, run, kind, entries, facts):
+        manifest = {
+            "step": "score",
+            "kind": kind,
+            "split": split,
+            "test_set": f"grammar {split}",
+            "lines": 400,
+            "reference_sha256": "ab" * 32,
+            "run": run,
+            "experiment": experiment,
+            "scale": "demo",
+            "seed": seed,
+            "n_average": averaged,
+            "checkpoint_steps": [100, 150, 200, 250, 300][-averaged:],
+            "commit": COMMIT,
+            "scores": entries,
+            "warnings": [],
+            **facts,
+        }
+        path = self.folder / "runs" / run / f"average{averaged}" / split / "scores.json"
+        self.scores.append(write(path, manifest))
+
+    def perplexity(self, experiment: str, seed: int = 1, *, value: float = 1.25, **facts):
+        run = f"{experiment}-seed{seed}"
+        manifest = {
+            "step": "perplexity",
+            "run": run,
+            "experiment": experiment,
+            "scale": "demo",
+            "seed": seed,
+            "n_average": 1,
+            "split": "dev",
+            "test_set": "grammar dev",
+            "perplexity": value,
+            "nll": math.log(value),
+            "tgt_tokens": 5000,
+            "commit": COMMIT,
+            **facts,
+        }
+        path = self.folder / "runs" / run / "average1" / "dev" / "perplexity.json"
+        self.perplexities.append(write(path, manifest))
+
+    def arguments(self, table: str, output: Path) -> list[str]:
+        """The command line of a table step for everything written so far."""
+        lists = {"runs": self.trains, "scores": self.scores, "perplexities": self.perplexities}
+        given = [text for name, paths in lists.items() for text in (f"--{name}", *map(str, paths))]
+        fixed = [
+            "--paper",
+            str(PAPER / f"{table}.yaml"),
+            "--scale",
+            "demo",
+            "--output",
+            str(output),
+        ]
+        return [*given, *fixed]
+
+    def everything(self) -> "DemoScale":
+        """All rows of Tables 2-4, with one of Table 3 undertrained."""
+        for number, experiment in enumerate(("ende_base", "ende_big", "enfr_base", "enfr_big")):
+            self.train(experiment, corpus=f"grammar_{experiment[:4]}")
+            self.score(experiment, bleu=84.0 + number)
+        for number, name in enumerate(
+            ("ende_base", "ende_big", *(f"table3_{v}" for v in VARIATIONS))
+        ):
+            if name.startswith("table3"):
+                self.train(name, n_parameters=900_000 + 20_000 * number)
+            self.score(name, split="dev", bleu=41.0 if "dk16" in name else 86.0 - number / 3)
+            self.perplexity(name, value=1.2 + number / 50)
+        for name in ("parsing_wsj", "parsing_semi"):
+            self.train(name, corpus="grammar_trees")
+            self.score_trees(name)
+        return self
+
+
+@pytest.fixture
+def demo_scale(tmp_path) -> DemoScale:
+    return DemoScale(tmp_path / "results" / "demo")
+
+
+@pytest.fixture
+def paths() -> SimpleNamespace:
+    return SimpleNamespace(root=ROOT, paper=PAPER)

@@ -1,0 +1,121 @@
+import html.parser
+import re
+import shutil
+import subprocess
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.results.formats import latex, to_html, to_latex, to_markdown
+from pipeline.results.table import Column, Row, Section, Table, duration, number, scientific, signed
+
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp", "Cs")), max_size=20
+)
+
+
+def table(*cells, notes=("Scale demo.",)):
+    columns = (Column("row, a_b", "left"), *(Column("x") for _ in cells[1:]))
+    rows = (Row(cells, ours=True), Row(tuple("" for _ in cells), rule_above=True))
+    return Table(
+        name="table2",
+        title="Table 2. A_B & C",
+        columns=columns,
+        sections=(Section("one", rows), Section("two", rows)),
+        notes=notes,
+        frame=pd.DataFrame(),
+    )
+
+
+class Cells(html.parser.HTMLParser):
+    """Text of each td, and whether every tag that was opened is closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.cells = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "td":
+            self.cells[-1] += data
+
+
+@given(TEXT, TEXT)
+def test_html_gives_back_every_cell(first, second):
+    parser = Cells()
+    parser.feed(to_html(table(first, second)))
+    parser.close()
+    assert not parser.open
+    assert parser.cells == [first, second, "", ""] * 2
+
+
+@given(TEXT, TEXT)
+def test_markdown_keeps_its_columns_whatever_the_text(first, second):
+    lines = [line for line in to_markdown(table(first, second)).split("\n") if line.startswith("|")]
+    assert len(lines) == 8
+    for line in lines:
+        assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 3
+
+
+@given(st.text(st.sampled_from(r"\&%$#_{}~^<>|ab1 "), max_size=30))
+def test_latex_leaves_no_special_character_bare(text):
+    bare = re.sub(
+        r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar){}",
+        "",
+        latex(text),
+    )
+    bare = re.sub(r"\\[&%$#_{}]", "", bare)
+    assert not set(bare) & set("\\&%$#_{}~^<>|")
+
+
+def test_latex_of_the_signs_we_use():
+    assert latex("3.3·10¹⁸") == r"3.3$\cdot$10$^{18}$"
+    assert latex("O(n²·d)") == r"O(n$^{2}$$\cdot$d)"
+    assert latex("−1.2†") == r"$-$1.2$^{\dagger}$"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on this machine")
+def test_latex_compiles(tmp_path):
+    marks = r"a_b & 5 % of $x$ # {y} ~ ^ \ < > | − ± × · † ≤ α ₖ 10⁻³"
+    body = to_latex(table(marks, "3.3·10¹⁸", notes=(marks,)))
+    (tmp_path / "t.tex").write_text(
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage[utf8]{inputenc}"
+        "\\usepackage{booktabs,graphicx}\\begin{document}" + body + "\\end{document}"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, ""),
+        (0.2, "0 s"),
+        (45, "45 s"),
+        (200, "3 min 20 s"),
+        (43_500, "12 h 5 min"),
+        (302_400, "3 d 12 h"),
+        (86_400, "1 d"),
+    ],
+)
+def test_duration(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_numbers():
+    assert number(-1.25, 1) == "−1.2"
+    assert signed(0.04, 1) == "0.0"
+    assert signed(-0.04, 1) == "0.0"
+    assert signed(0.06, 1, marked=True) == "+0.1†"
+    assert scientific(3.3e18) == "3.3·10¹⁸"
+    assert scientific(2.5e-3) == "2.5·10⁻³"

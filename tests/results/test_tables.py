@@ -1,0 +1,180 @@
+import math
+import statistics
+
+import pandas as pd
+import pytest
+
+from pipeline.results.published import load_published
+from pipeline.results.runs import gather_runs, read_manifests
+from pipeline.results.tables import build_table
+from pipeline.steps import table2, table3, table4
+
+STEPS = {"table2": table2, "table3": table3, "table4": table4}
+
+
+def build(demo, paths, name, **options):
+    published = load_published(paths.paper / f"{name}.yaml")
+    runs = gather_runs(
+        trains=read_manifests(demo.trains),
+        scores=read_manifests(demo.scores),
+        perplexities=read_manifests(demo.perplexities),
+        scale="demo",
+        split=published.split,
+        n_average=published.n_average,
+    )
+    return build_table(published, runs, **options)
+
+
+def row(frame, experiment):
+    found = frame[frame["experiment"] == experiment]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_difference_is_ours_minus_the_papers(demo_scale, paths):
+    frame = build(demo_scale.everything(), paths, "table2").frame
+    ours = frame[frame["experiment"] != ""]
+    assert len(ours) == 4
+    for _, found in ours.iterrows():
+        expected = found["tokenized_bleu"] - found["paper_tokenized_bleu"]
+        assert math.isclose(found["tokenized_bleu_difference"], expected)
+
+
+def test_all_rival_systems_stand_in_their_table(demo_scale, paths):
+    assert len(build(demo_scale, paths, "table2").frame) == 17
+    assert len(build(demo_scale, paths, "table3").frame) == 20
+    assert len(build(demo_scale, paths, "table4").frame) == 12
+
+
+@pytest.mark.parametrize("table", STEPS)
+def test_a_row_that_was_not_run_is_blank_and_says_so(demo_scale, paths, table):
+    built = build(demo_scale, paths, table, reasons={"ende_big": "too dear"})
+    ours = built.frame[built.frame["experiment"] != ""]
+    assert (ours["remark"].str.startswith("not run at scale demo")).all()
+    numbers = [name for name in ("tokenized_bleu", "perplexity", "bracket_f1") if name in ours]
+    assert ours[numbers].isna().all(axis=None)
+    if table == "table2":
+        assert row(ours, "ende_big")["remark"] == "not run at scale demo: too dear"
+
+
+def test_a_run_without_scores_says_that_it_was_trained(demo_scale, paths):
+    demo_scale.train("ende_base")
+    found = row(build(demo_scale, paths, "table2").frame, "ende_base")
+    assert found["remark"] == "trained, but test not scored"
+    assert found["training_seconds"] == 120.0
+
+
+def test_a_missing_file_leaves_its_row_blank(demo_scale, paths):
+    demo_scale.train("ende_base")
+    demo_scale.score("ende_base")
+    demo_scale.scores[0].unlink()
+    found = row(build(demo_scale, paths, "table2").frame, "ende_base")
+    assert math.isnan(found["tokenized_bleu"])
+
+
+def test_seeds_give_mean_and_sample_deviation(demo_scale, paths):
+    values = [80.0, 82.0, 87.0]
+    for seed, value in enumerate(values, start=1):
+        demo_scale.score("enfr_base", seed, bleu=value)
+    found = row(build(demo_scale, paths, "table2").frame, "enfr_base")
+    assert found["n_seeds"] == 3
+    assert math.isclose(found["tokenized_bleu"], statistics.mean(values))
+    assert math.isclose(found["tokenized_bleu_deviation"], statistics.stdev(values))
+
+
+@pytest.mark.parametrize(("bleu", "marked"), [(27.3, False), (28.2, False), (28.4, True)])
+def test_difference_is_marked_when_the_papers_value_is_outside(demo_scale, paths, bleu, marked):
+    demo_scale.score("ende_base", bleu=bleu)  # its interval is one point on each side; paper 27.3
+    built = build(demo_scale, paths, "table2")
+    assert row(built.frame, "ende_base")["outside_interval"] == marked
+    cells = next(r.cells for r in built.sections[0].rows if r.cells[0] == "Transformer (base)")
+    assert cells[3].endswith("†") == marked
+
+
+@pytest.mark.parametrize(("bleu", "remark"), [(50.3, "undertrained"), (50.5, "")])
+def test_table3_marks_rows_with_dev_sacrebleu_under_50(demo_scale, paths, bleu, remark):
+    demo_scale.score("table3_c_n2", split="dev", bleu=bleu)  # sacrebleu is 0.4 lower
+    found = row(build(demo_scale, paths, "table3").frame, "table3_c_n2")
+    assert found["remark"] == remark
+
+
+def test_table3_takes_dev_scores_without_averaging_alone(demo_scale, paths):
+    demo_scale.score("ende_base", split="test", bleu=11.0)
+    demo_scale.score("ende_base", split="dev", bleu=22.0, n_average=5)
+    assert math.isnan(row(build(demo_scale, paths, "table3").frame, "ende_base")["tokenized_bleu"])
+    demo_scale.score("ende_base", split="dev", bleu=33.0)
+    found = row(build(demo_scale, paths, "table3").frame, "ende_base")
+    assert found["tokenized_bleu"] == 33.0
+    assert found["n_average"] == 1
+
+
+def test_distance_from_base(demo_scale, paths):
+    demo_scale.score("ende_base", split="dev", bleu=80.0)
+    demo_scale.score("table3_c_n2", split="dev", bleu=70.0)
+    found = row(build(demo_scale, paths, "table3").frame, "table3_c_n2")
+    assert math.isclose(found["from_base"], -10.0)
+    assert math.isclose(found["paper_from_base"], 23.7 - 25.8)
+
+
+def test_two_files_for_one_place_are_refused_by_name(demo_scale, paths):
+    demo_scale.score("ende_base", bleu=80.0)
+    demo_scale.score("ende_base", bleu=81.0, n_average=1)
+    copy = demo_scale.folder / "copy.json"
+    copy.write_bytes(demo_scale.scores[0].read_bytes())
+    demo_scale.scores[1] = copy
+    with pytest.raises(ValueError, match=r"two scores files of experiment ende_base.*copy\.json"):
+        build(demo_scale, paths, "table2")
+
+
+def test_another_scale_is_refused(demo_scale, paths):
+    demo_scale.score("ende_base", scale="lab")
+    with pytest.raises(ValueError, match=r"scores\.json: is of scale 'lab'"):
+        build(demo_scale, paths, "table2")
+
+
+@pytest.mark.parametrize("table", STEPS)
+def test_notes_state_scale_test_set_signature_checkpoints_commit(demo_scale, paths, table):
+    notes = "\n".join(build(demo_scale.everything(), paths, table).notes)
+    metric = "bracket_f1: labelled" if table == "table4" else "sacrebleu: nrefs:1|case:mixed"
+    for fact in ("Scale demo", "grammar", metric, "averaged", "Commit: 0123456789ab", "ababab"):
+        assert fact in notes
+
+
+def test_warnings_of_scores_are_notes(demo_scale, paths):
+    demo_scale.score("ende_base", warnings=["3 hypotheses are empty"])
+    assert "3 hypotheses are empty" in build(demo_scale, paths, "table2").notes
+
+
+@pytest.mark.parametrize("table", STEPS)
+def test_step_writes_four_formats_and_csv_keeps_its_types(demo_scale, tmp_path, paths, table):
+    demo_scale.everything()
+    STEPS[table].main(demo_scale.arguments(table, tmp_path / "tables" / table))
+    suffixes = {path.suffix for path in (tmp_path / "tables").iterdir()}
+    assert suffixes == {".md", ".csv", ".tex", ".html"}
+    frame = build(demo_scale, paths, table).frame
+    read = pd.read_csv(tmp_path / "tables" / f"{table}.csv")
+    assert list(read.columns) == list(frame.columns)
+    for name, kind in frame.dtypes.items():
+        if kind == "float64" and frame[name].notna().any():
+            assert read[name].dtype == "float64", name
+            pd.testing.assert_series_equal(read[name], frame[name])
+    assert read["outside_interval"].dtype == bool
+    assert read["n_seeds"].dtype == "int64"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cost_flops: 1e19", "cost_flops"),
+        ("tokenized_blue: 27.3", "tokenized_blue"),
+        ("tokenized_bleu: -1.0", "tokenized_bleu"),
+    ],
+)
+def test_a_wrong_published_value_names_file_and_key(tmp_path, text, message):
+    path = tmp_path / "table2.yaml"
+    path.write_text(
+        "table: table2\ntitle: x\nsplit: test\ntest_set: y\n"
+        f"sections:\n  - title: z\n    rows:\n      - {{label: a, {text}}}\n"
+    )
+    with pytest.raises(ValueError, match=rf"table2\.yaml: .*{message}"):
+        load_published(path)
