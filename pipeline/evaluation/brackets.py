@@ -146,7 +146,9 @@ def count_crossing(gold: Parse, test: Parse) -> int:
     )
 
 
-def score_brackets(hypotheses: Iterable[str], references: Iterable[str]) -> list[Sentence]:
+def score_brackets(
+    hypotheses: Iterable[str], references: Iterable[str], *, name: str = "references"
+) -> list[Sentence]:
     """Compare two equally long sequences of bracketed lines, line by line.
 
     Raises ValueError for a gold line that is no tree: a score against it would mean nothing.
@@ -159,7 +161,7 @@ def score_brackets(hypotheses: Iterable[str], references: Iterable[str]) -> list
         problem = gold.problem or ("" if reference.strip() else "a blank line")
         if problem:
             raise ValueError(
-                f"reference line {number} is not a bracketed tree ({problem}); "
+                f"{name}, line {number} is not a bracketed tree ({problem}); "
                 f"give one tree with tags a line, such as (S (NP (PRP I)) (VP (VBP see)))"
             )
         sentences.append(score_sentence(gold, read_parse(hypothesis)))

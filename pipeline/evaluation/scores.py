@@ -98,7 +98,7 @@ def score_trees(
     unequal numbers of lines, no lines, or a reference that is not a tree.
     """
     check_counts(hypotheses, references, names=names)
-    sentences = score_brackets(hypotheses, references)
+    sentences = score_brackets(hypotheses, references, name=names[1])
     rows = {
         "bracket_f1": [
             (s.matched, s.gold, s.test) if s.status == VALID else (0, 0, 0) for s in sentences
@@ -118,10 +118,12 @@ def score_trees(
     return Scored("trees", len(references), scores, _tree_warnings(sentences), statistics)
 
 
-def compare(baseline: Scored, system: Scored, *, test: str = "bootstrap") -> dict[str, Any]:
+def compare(
+    baseline: Scored, system: Scored, *, test: str = "randomisation", seed: int = SEED
+) -> dict[str, Any]:
     """A paired test of two outputs for the same lines, by metric (see `paired_test`)."""
     return {
-        name: paired_test(counts, system.statistics[name], score_of(name), test=test)
+        name: paired_test(counts, system.statistics[name], score_of(name), test=test, seed=seed)
         for name, counts in baseline.statistics.items()
     }
 
@@ -179,12 +181,12 @@ def write_statistics(path: str | Path, scored: Scored) -> None:
 
 
 def compare_statistics(
-    baseline: str | Path, system: str | Path, *, test: str = "bootstrap"
+    baseline: str | Path, system: str | Path, *, test: str = "randomisation", seed: int = SEED
 ) -> dict[str, Any]:
     """`compare` for two files of `write_statistics`; metrics that only one has are left out."""
     with np.load(baseline) as first, np.load(system) as second:
         return {
-            name: paired_test(first[name], second[name], score_of(name), test=test)
+            name: paired_test(first[name], second[name], score_of(name), test=test, seed=seed)
             for name in first.files
             if name in second.files
         }

@@ -6,7 +6,8 @@ resample costs one matrix product and two runs can be compared without reading t
 
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from sacrebleu.significance import PairedTest
 
 RESAMPLES = 1000
 SEED = 12345  # sacreBLEU's default, so that its command line gives the same figures
+SEED_VARIABLE = "SACREBLEU_SEED"
 SHARE_OUTSIDE = 40  # one in 40 on each side leaves 95 %
+
+TESTS = {"bootstrap": "bs", "randomisation": "ar"}  # sacreBLEU's short names
 
 Compute = Callable[[Sequence[float]], float]  # summed statistics to a score
 
@@ -38,39 +42,63 @@ def bootstrap_interval(
 
 
 def paired_test(
-    baseline: np.ndarray, system: np.ndarray, compute: Compute, *, test: str = "bootstrap"
+    baseline: np.ndarray,
+    system: np.ndarray,
+    compute: Compute,
+    *,
+    test: str = "randomisation",
+    seed: int = SEED,
 ) -> dict[str, Any]:
     """Is the difference of two systems on the same lines more than chance? sacreBLEU's own tests.
 
-    `test` is "bootstrap" (paired, 1,000 resamples) or "randomisation" (approximate, 10,000
-    trials). Returns both scores, their difference (system - baseline) and the two-sided p-value.
-    The seed is sacreBLEU's, from the environment variable SACREBLEU_SEED.
+    `test` is "randomisation" (approximate, 10,000 trials) or "bootstrap" (paired, 1,000
+    resamples; faster, but its p-values are too small between systems that are alike). Returns both scores, their difference (system - baseline) and the p-value, which is 1
+    for two systems with equal statistics (sacreBLEU would give the smallest one there is).
+
+    Raises ValueError for statistics of unequal shape, an unknown test, or a seed below 1 (which
+    sacreBLEU takes as no seed).
     """
     if baseline.shape != system.shape:
         raise ValueError(
             "paired tests need the same lines and metric on both sides; shapes of the sentence "
             f"statistics: {baseline.shape} and {system.shape}"
         )
-    short_names = {"bootstrap": "bs", "randomisation": "ar"}
-    if test not in short_names:
-        raise ValueError(f"test must be one of {', '.join(short_names)}: {test!r}")
-    paired = PairedTest(
-        [("baseline", baseline.tolist()), ("system", system.tolist())],
-        {"score": _Stored(compute)},
-        references=None,
-        test_type=short_names[test],
-    )
-    _, results = paired()
+    if test not in TESTS:
+        raise ValueError(f"test must be one of {', '.join(TESTS)}: {test!r}")
+    if seed < 1:
+        raise ValueError(f"seed of a paired test must be at least 1: {seed}")
+    with _sacrebleu_seed(seed):
+        paired = PairedTest(
+            [("baseline", baseline.tolist()), ("system", system.tolist())],
+            {"score": _Stored(compute)},
+            references=None,
+            test_type=TESTS[test],
+        )
+        _, results = paired()
     first, second = results["score"]
     return {
-        "baseline": first.score,
-        "system": second.score,
-        "difference": second.score - first.score,
-        "p_value": second.p_value,
+        "baseline": float(first.score),
+        "system": float(second.score),
+        "difference": float(second.score - first.score),
+        "p_value": 1.0 if np.array_equal(baseline, system) else float(second.p_value),
         "test": test,
         "samples": paired.n_samples,
-        "seed": os.environ.get("SACREBLEU_SEED", str(SEED)),
+        "seed": seed,
     }
+
+
+@contextmanager
+def _sacrebleu_seed(seed: int) -> Iterator[None]:
+    """sacreBLEU takes the seed of its tests from the environment alone."""
+    before = os.environ.get(SEED_VARIABLE)
+    os.environ[SEED_VARIABLE] = str(seed)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SEED_VARIABLE]
+        else:
+            os.environ[SEED_VARIABLE] = before
 
 
 class _Stored(Metric):

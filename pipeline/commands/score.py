@@ -1,0 +1,161 @@
+"""Score anyone's output: both BLEUs and chrF of translations, or EVALB's figures of trees.
+
+Text is plain (not tokenised, no subwords), one sentence a line; trees are bracketed with tags, one
+a line. With two hypothesis files the second is tested against the first.
+"""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from pipeline.evaluation.brackets import score_brackets
+from pipeline.evaluation.evalb_report import evalb_report
+from pipeline.evaluation.scores import Scored, compare, score_translations, score_trees
+from pipeline.evaluation.significance import RESAMPLES, SEED, TESTS
+from pipeline.files import commit, read_lines, sha256_of
+
+EXIT_BAD_INPUT = 1  # argparse itself leaves with 2 for wrong options
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hypotheses",
+        metavar="FILE",
+        action="append",
+        required=True,
+        help="output to score; give it twice to compare two systems",
+    )
+    parser.add_argument("--references", metavar="FILE", required=True)
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--languages", metavar="SRC-TGT", help="of a translation, such as en-de")
+    kind.add_argument("--trees", action="store_true", help="score bracketed trees as EVALB does")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="everything as JSON, not a table")
+    form.add_argument("--evalb", action="store_true", help="print EVALB's own listing (trees)")
+    parser.add_argument(
+        "--test", choices=TESTS, default="randomisation", help="paired test of two systems"
+    )
+    parser.add_argument(
+        "--resamples",
+        metavar="N",
+        type=int,
+        default=RESAMPLES,
+        help=f"bootstrap resamples of an interval, 0 for none (default {RESAMPLES})",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help=f"of intervals and tests (default {SEED})"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print scores on stdout and warnings on stderr; 0, or 1 where the input cannot be scored."""
+    try:
+        _run(args)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    return 0
+
+
+def _run(args: argparse.Namespace) -> None:
+    if len(args.hypotheses) > 2:
+        raise ValueError(f"--hypotheses takes one or two files: {len(args.hypotheses)}")
+    if args.resamples < 0:
+        raise ValueError(f"--resamples must be 0 or more: {args.resamples}")
+    references = read_lines(args.references)
+    if args.evalb:
+        if not args.trees or len(args.hypotheses) > 1:
+            raise ValueError("--evalb lists the sentences of one file of trees: give --trees")
+        sentences = score_brackets(read_lines(args.hypotheses[0]), references, name=args.references)
+        print("\n".join(evalb_report(sentences)))
+        return
+    systems = [_score(args, path, references) for path in args.hypotheses]
+    for path, scored in zip(args.hypotheses, systems, strict=True):
+        for warning in scored.warnings:
+            print(f"warning: {path}: {warning}", file=sys.stderr)
+    comparison = compare(*systems, test=args.test, seed=args.seed) if len(systems) == 2 else None
+    if args.json:
+        print(json.dumps(_as_data(args, systems, comparison), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(_table(args, systems, comparison)))
+
+
+def _score(args: argparse.Namespace, path: str, references: list[str]) -> Scored:
+    hypotheses = read_lines(path)
+    options = {
+        "names": (path, args.references),
+        "resamples": args.resamples,
+        "seed": args.seed,
+    }
+    if args.trees:
+        return score_trees(hypotheses, references, **options)
+    return score_translations(hypotheses, references, languages=args.languages, **options)
+
+
+def _as_data(
+    args: argparse.Namespace, systems: list[Scored], comparison: dict[str, Any] | None
+) -> dict[str, Any]:
+    return {
+        "references": args.references,
+        "reference_sha256": sha256_of(args.references),
+        "languages": args.languages,
+        "commit": commit(),
+        "systems": [
+            {"hypotheses": path, "hypotheses_sha256": sha256_of(path), **scored.as_data()}
+            for path, scored in zip(args.hypotheses, systems, strict=True)
+        ],
+        **({"comparison": comparison} if comparison else {}),
+    }
+
+
+def _table(
+    args: argparse.Namespace, systems: list[Scored], comparison: dict[str, Any] | None
+) -> list[str]:
+    rows = [("file", "metric", "score", "95 % interval", "signature")]
+    for path, scored in zip(args.hypotheses, systems, strict=True):
+        for name, entry in scored.scores.items():
+            interval = entry["interval"]
+            shown = f"{interval[0]:.2f} - {interval[1]:.2f}" if interval else ""
+            rows.append((path, name, f"{entry['score']:.2f}", shown, entry["signature"]))
+    lines = [*_aligned(rows)]
+    if args.trees:
+        lines += ["", *_aligned(_tree_rows(args, systems))]
+    if comparison:
+        rows = [("metric", "difference", "p-value", "test")]
+        for name, result in comparison.items():
+            test = f"{result['test']}, {result['samples']} samples, seed {result['seed']}"
+            rows.append((name, f"{result['difference']:+.2f}", f"{result['p_value']:.4f}", test))
+        lines += ["", f"{args.hypotheses[1]} against {args.hypotheses[0]}", *_aligned(rows)]
+    return lines
+
+
+def _tree_rows(args: argparse.Namespace, systems: list[Scored]) -> list[tuple[str, ...]]:
+    shown = {
+        "recall": "recall",
+        "precision": "precision",
+        "complete_match": "complete",
+        "average_crossing": "crossing",
+        "no_crossing": "none",
+        "two_or_less_crossing": "two or less",
+        "tagging_accuracy": "tags",
+        "sentences": "sentences",
+        "errors": "errors",
+        "skips": "skips",
+    }
+    rows = [("file", "metric", "words", "F1", *shown.values())]
+    for path, scored in zip(args.hypotheses, systems, strict=True):
+        for name, entry in scored.scores.items():
+            for words, summary in (("all", entry), ("<= 40", entry["up_to_40_words"])):
+                values = (summary[key] for key in ("score", *shown))
+                cells = (f"{v:.2f}" if isinstance(v, float) else str(v) for v in values)
+                rows.append((path, name, words, *cells))
+    return rows
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
