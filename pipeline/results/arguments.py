@@ -4,7 +4,9 @@ import argparse
 import json
 from pathlib import Path
 
+from pipeline.evaluation.cost import DEVICES_FILE, load_devices
 from pipeline.progress import log
+from pipeline.results.costs import Rates
 from pipeline.results.formats import write_table
 from pipeline.results.published import load_published
 from pipeline.results.runs import gather_runs, read_manifests
@@ -24,6 +26,7 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
         default={},
         help="JSON object, experiment: why it was not run, printed in its blank row",
     )
+    parser.add_argument("--devices", default=DEVICES_FILE, help="sustained rates of devices")
     parser.add_argument("--output", required=True, help="path without suffix")
 
 
@@ -37,5 +40,7 @@ def make_table(options: argparse.Namespace) -> None:
         split=published.split,
         n_average=published.n_average,
     )
-    for path in write_table(build_table(published, runs, reasons=options.reasons), options.output):
+    rates = Rates(load_devices(options.devices))
+    table = build_table(published, runs, rates=rates, reasons=options.reasons)
+    for path in write_table(table, options.output):
         log(f"wrote: {path}")

@@ -33,6 +33,7 @@ LATEX_SPECIAL = {
     "–": "--",
     "\u00a0": "~",
 }
+UPRIGHT_COLUMNS = 9
 SUPERSCRIPT_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 TABLE_STYLE = """
 .results{border-collapse:collapse;font:14px/1.45 system-ui,sans-serif;font-variant-numeric:
@@ -104,12 +105,13 @@ def _markdown(text: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """A table environment for \\input; wider than the text, it is scaled down to fit."""
+    """A float for \\input: lying if it has many columns, scaled down if still too wide."""
     aligns = "".join("l" if column.align == "left" else "r" for column in table.columns)
     n_columns = len(table.columns)
+    float_name = "sidewaystable" if n_columns > UPRIGHT_COLUMNS else "table"
     lines = [
-        "% \\usepackage{booktabs,graphicx} and \\usepackage[T1]{fontenc} in the preamble",
-        r"\begin{table}[htbp]",
+        "% preamble: \\usepackage{booktabs,graphicx,rotating} \\usepackage[T1]{fontenc}",
+        rf"\begin{{{float_name}}}[htbp]",
         r"\centering",
         rf"\caption{{{latex(table.title.split('. ', 1)[-1])}}}",
         rf"\label{{tab:{table.name}}}",
@@ -129,14 +131,19 @@ def to_latex(table: Table) -> str:
             lines.append(_latex_row(row))
     lines += [r"\bottomrule", r"\end{tabular}}", r"\par\medskip"]
     notes = r"\par ".join(latex(note) for note in table.notes)
-    lines += [rf"\parbox{{\linewidth}}{{\footnotesize\raggedright {notes}}}", r"\end{table}"]
+    lines += [
+        rf"\parbox{{\linewidth}}{{\footnotesize\raggedright {notes}}}",
+        rf"\end{{{float_name}}}",
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _latex_row(row: Row) -> str:
-    cells = (
-        rf"\textbf{{{latex(cell)}}}" if row.ours and cell else latex(cell) for cell in row.cells
-    )
+    cells = []
+    for cell in row.cells:
+        value, bracket, interval = cell.partition(" [")
+        text = rf"\textbf{{{latex(value)}}}" if row.ours and value else latex(value)
+        cells.append(text + (rf" {{\scriptsize [{latex(interval)}}}" if bracket else ""))
     return " & ".join(cells) + r" \\"
 
 

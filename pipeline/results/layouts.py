@@ -39,7 +39,7 @@ def _table2_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         signed(delta, 2, marked=outside),
         summary(ours.sacrebleu, 2),
         scientific(row.cost_flops),
-        scientific(_mean(ours.estimated_flops)),
+        scientific(_mean(ours.flops_by_time)),
         scientific(_mean(ours.counted_flops)),
         duration(_mean(ours.training_seconds)),
         record["remark"],
@@ -74,6 +74,7 @@ def _table4_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         published(row.bracket_f1),
         summary(ours.bracket_f1, 2),
         signed(delta, 2, marked=outside),
+        summary(ours.all_lines, 2),
         summary(ours.recall, 2),
         summary(ours.precision, 2),
         duration(_mean(ours.training_seconds)),
@@ -86,7 +87,15 @@ def _mean(value: Summary | None) -> float | None:
 
 
 def _columns(*headings: str, left: Sequence[str]) -> tuple[Column, ...]:
-    return tuple(Column(text, "left" if text in left else "right") for text in headings)
+    """Headings that end in "?" are of columns left out where no row fills them."""
+    return tuple(
+        Column(
+            heading.removesuffix("?"),
+            "left" if heading.removesuffix("?") in left else "right",
+            optional=heading.endswith("?"),
+        )
+        for heading in headings
+    )
 
 
 LAYOUTS = {
@@ -98,15 +107,16 @@ LAYOUTS = {
             "difference",
             "ours, sacrebleu",
             "paper, FLOPs",
-            "ours, FLOPs by time",
+            "ours, FLOPs by time?",
             "ours, FLOPs counted",
             "training time",
-            "remark",
+            "remark?",
             left=("model", "remark"),
         ),
         cells=_table2_cells,
         drop=(
             "bracket_f1",
+            "all_lines",
             "recall",
             "precision",
             "group",
@@ -130,11 +140,11 @@ LAYOUTS = {
             "ours, sacrebleu",
             "paper, parameters (M)",
             "ours, parameters (M)",
-            "remark",
+            "remark?",
             left=("row", "change", "remark"),
         ),
         cells=_table3_cells,
-        drop=("bracket_f1", "recall", "precision", "paper_training_flops"),
+        drop=("bracket_f1", "recall", "precision", "all_lines", "paper_training_flops"),
     ),
     "table4": Layout(
         columns=_columns(
@@ -143,10 +153,11 @@ LAYOUTS = {
             "paper, bracket_f1",
             "ours, bracket_f1",
             "difference",
+            "ours, all lines?",
             "ours, recall",
             "ours, precision",
             "training time",
-            "remark",
+            "remark?",
             left=("parser", "training", "remark"),
         ),
         cells=_table4_cells,

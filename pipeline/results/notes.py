@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from pipeline.results.costs import Rates
 from pipeline.results.published import PublishedTable
 from pipeline.results.runs import Manifest, Runs
 from pipeline.results.table import OUTSIDE
@@ -10,7 +11,7 @@ METRICS = ("tokenized_bleu", "sacrebleu", "bracket_f1")
 SHORT = 12  # characters of a commit or digest that people compare by eye
 
 
-def notes_of(published: PublishedTable, runs: Runs) -> tuple[str, ...]:
+def notes_of(published: PublishedTable, runs: Runs, *, rates: Rates) -> tuple[str, ...]:
     """What every figure of Tables 2-4 must not travel without."""
     shown = {row.experiment for row in published.rows()}
     scored = [run.scores for run in runs.all() if run.scores and run.experiment in shown]
@@ -38,11 +39,15 @@ def notes_of(published: PublishedTable, runs: Runs) -> tuple[str, ...]:
             "variation does at this scale, beside what it did at the paper's. Labels name the "
             "paper's sizes; the scale's file says how they are divided."
         )
-    if published.table == "table2":
+    trains = [run.train for run in runs.all() if run.train and run.experiment in shown]
+    if published.table == "table2" and trains:
+        notes.append(rates.note(trains))
         notes.append(
-            "FLOPs by time: training time x devices x the device's sustained rate, as the paper "
-            "estimates; blank where no such rate is published. FLOPs counted: matrix products of "
-            "the tokens trained on, forward and backward."
+            "FLOPs counted: matrix products over the tokens trained on, forward and backward."
+        )
+    if published.table == "table4":
+        notes.append(
+            "bracket_f1 leaves unusable trees out, as EVALB does; all lines counts them as wrong."
         )
     notes += sorted({warning for entry in scored for warning in entry.get("warnings", ())})
     notes += _provenance(scored)

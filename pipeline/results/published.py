@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-import yaml
 from pydantic import Field, ValidationError
 
+from pipeline.config.loading import read_yaml
 from pipeline.config.schema import Closed, Count, Name
 
 Model = TypeVar("Model", bound=Closed)
@@ -86,11 +86,9 @@ def load_published_layers(path: str | Path) -> PublishedLayers:
 
 
 def _load(path: str | Path, model: type[Model]) -> Model:
+    data = read_yaml(Path(path))
     try:
-        data = yaml.safe_load(Path(path).read_bytes())
         return model.model_validate(data)
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path}: not YAML: {error}") from None
     except ValidationError as error:
         problems = [
             f"{'.'.join(map(str, item['loc']))}: {item['msg']}: {item['input']!r}"

@@ -4,9 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline.results.costs import estimated_flops
+from pipeline.results.costs import Rates, counted_flops
 from pipeline.results.published import PublishedRow, PublishedTable
 from pipeline.results.runs import Run, Summary, summarise, summarise_metric
+
+FLATTENED = (
+    "tokenized_bleu",
+    "sacrebleu",
+    "bracket_f1",
+    "all_lines",
+    "recall",
+    "precision",
+    "perplexity",
+)
 
 
 @dataclass(frozen=True)
@@ -16,28 +26,30 @@ class Ours:
     tokenized_bleu: Summary | None
     sacrebleu: Summary | None
     bracket_f1: Summary | None
+    all_lines: Summary | None
     recall: Summary | None
     precision: Summary | None
     perplexity: Summary | None
     parameters: float | None
-    estimated_flops: Summary | None
+    flops_by_time: Summary | None
     counted_flops: Summary | None
     training_seconds: Summary | None
 
 
-def ours_of(runs: Sequence[Run]) -> Ours:
+def ours_of(runs: Sequence[Run], *, rates: Rates) -> Ours:
     """Means over the seeds of one experiment."""
     trains = [run.train for run in runs if run.train]
     return Ours(
         tokenized_bleu=summarise_metric(runs, "tokenized_bleu"),
         sacrebleu=summarise_metric(runs, "sacrebleu"),
         bracket_f1=summarise_metric(runs, "bracket_f1"),
+        all_lines=summarise_metric(runs, "bracket_f1_all_lines"),
         recall=_part(runs, "recall"),
         precision=_part(runs, "precision"),
         perplexity=summarise(run.perplexity["perplexity"] for run in runs if run.perplexity),
         parameters=trains[0].get("n_parameters") if trains else None,
-        estimated_flops=summarise(estimated_flops(train) for train in trains),
-        counted_flops=summarise(train.get("counted_flops") for train in trains),
+        flops_by_time=summarise(rates.flops_by_time(train) for train in trains),
+        counted_flops=summarise(counted_flops(train) for train in trains),
         training_seconds=summarise(train.get("elapsed_seconds") for train in trains),
     )
 
@@ -94,9 +106,9 @@ def record_of(
         "parameters": ours.parameters,
         "paper_training_flops": row.cost_flops,
     }
-    for key in ("tokenized_bleu", "sacrebleu", "bracket_f1", "recall", "precision", "perplexity"):
+    for key in FLATTENED:
         record |= _flat(key, getattr(ours, key))
-    for key in ("estimated_flops", "counted_flops", "training_seconds"):
+    for key in ("flops_by_time", "counted_flops", "training_seconds"):
         value = getattr(ours, key)
         record[key] = value.mean if value else None
     for key in ("tokenized_bleu", "sacrebleu", "bracket_f1"):

@@ -1,6 +1,6 @@
 """A table as data: what people read cell by cell, and the typed frame that CSV holds."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import pandas as pd
@@ -15,6 +15,7 @@ SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 class Column:
     heading: str
     align: Literal["left", "right"] = "right"
+    optional: bool = False  # left out where no row fills it
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,26 @@ class Table:
         for section in self.sections:
             for row in section.rows:
                 assert len(row.cells) == len(self.columns), (self.name, row.cells)
+
+
+def trim(
+    columns: tuple[Column, ...], sections: tuple[Section, ...]
+) -> tuple[tuple[Column, ...], tuple[Section, ...]]:
+    """Leave out optional columns that no row of any section fills."""
+    rows = [row for section in sections for row in section.rows]
+    kept = [
+        i
+        for i, column in enumerate(columns)
+        if not column.optional or any(row.cells[i] for row in rows)
+    ]
+    trimmed = tuple(
+        Section(
+            section.title,
+            tuple(replace(row, cells=tuple(row.cells[i] for i in kept)) for row in section.rows),
+        )
+        for section in sections
+    )
+    return tuple(columns[i] for i in kept), trimmed
 
 
 def number(value: float | None, decimals: int) -> str:

@@ -5,19 +5,24 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.results.costs import Rates
 from pipeline.results.layouts import LAYOUTS
 from pipeline.results.notes import notes_of
 from pipeline.results.published import PublishedTable
 from pipeline.results.rows import ours_of, record_of, remark_of
 from pipeline.results.runs import Runs
-from pipeline.results.table import Row, Section, Table
+from pipeline.results.table import Row, Section, Table, trim
 
 TEXTS = ("section", "group", "row", "experiment", "remark", "scale", "test_set", "commit")
 COUNTS = ("n_average", "n_seeds")
 
 
 def build_table(
-    published: PublishedTable, runs: Runs, *, reasons: Mapping[str, str] | None = None
+    published: PublishedTable,
+    runs: Runs,
+    *,
+    rates: Rates,
+    reasons: Mapping[str, str] | None = None,
 ) -> Table:
     """Table 2, 3 or 4 for the runs of one scale.
 
@@ -30,7 +35,7 @@ def build_table(
         base: Mapping[str, Any] | None = None
         for number, row in enumerate(section.rows):
             found = runs.of(row.experiment)
-            ours = ours_of(found)
+            ours = ours_of(found, rates=rates)
             remark = remark_of(published, row, found, scale=runs.scale, reasons=reasons or {})
             record = {"section": section.title, **record_of(published, row, ours, found)}
             record |= {"remark": remark, "scale": runs.scale if row.experiment else ""}
@@ -46,12 +51,13 @@ def build_table(
             )
             records.append(record)
         sections.append(Section(title=section.title, rows=tuple(rows)))
+    columns, trimmed = trim(layout.columns, tuple(sections))
     return Table(
         name=published.table,
         title=f"Table {published.table[-1]}. {published.title}",
-        columns=layout.columns,
-        sections=tuple(sections),
-        notes=notes_of(published, runs),
+        columns=columns,
+        sections=trimmed,
+        notes=notes_of(published, runs, rates=rates),
         frame=_frame(records, layout.drop),
     )
 

@@ -89,7 +89,7 @@ def test_latex_compiles(tmp_path):
     body = to_latex(table(marks, "3.3·10¹⁸", notes=(marks,)))
     (tmp_path / "t.tex").write_text(
         "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage[utf8]{inputenc}"
-        "\\usepackage{booktabs,graphicx}\\begin{document}" + body + "\\end{document}"
+        "\\usepackage{booktabs,graphicx,rotating}\\begin{document}" + body + "\\end{document}"
     )
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

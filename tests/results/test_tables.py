@@ -4,6 +4,8 @@ import statistics
 import pandas as pd
 import pytest
 
+from pipeline.evaluation.cost import load_devices
+from pipeline.results.costs import Rates
 from pipeline.results.published import load_published
 from pipeline.results.runs import gather_runs, read_manifests
 from pipeline.results.tables import build_table
@@ -22,7 +24,8 @@ def build(demo, paths, name, **options):
         split=published.split,
         n_average=published.n_average,
     )
-    return build_table(published, runs, **options)
+    rates = Rates(load_devices(paths.root / "config" / "devices.yaml"))
+    return build_table(published, runs, rates=rates, **options)
 
 
 def row(frame, experiment):
