@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from pipeline.files import iter_lines
 
@@ -50,29 +51,27 @@ class Tree:
 
 def parse_tree(text: str) -> Tree:
     """The one tree that `text` holds. Raises ValueError if it is damaged, empty, or not alone."""
-    trees = [tree for _, tree in _scan(enumerate(text.split("\n"), start=1), "tree", None)]
+    trees = list(_scan(enumerate(text.split("\n"), start=1), "tree", None))
     if len(trees) != 1:
         raise ValueError(f"one tree expected, {len(trees)} found: {text[:60]!r}")
     return trees[0]
 
 
-def read_trees(path: str | Path, *, counts: Counter[str] | None = None) -> Iterator[Tree]:
-    """Yield the trees of a treebank file as they are written, `clean` not applied.
+def read_trees(
+    source: str | Path | IO[bytes],
+    *,
+    name: str | None = None,
+    counts: Counter[str] | None = None,
+) -> Iterator[Tree]:
+    """Yield the trees of a treebank file or binary stream as they are written, not cleaned.
 
     Trees may span lines or share one. A tree without a single word, such as the "(())" of a parser
     that gave up, is skipped and counted as "empty" in `counts`; without `counts` it is an error.
     Raises ValueError naming file and line: text outside a tree, a stray or missing bracket, an
-    empty tree, bytes that are not UTF-8.
+    empty tree, bytes that are not UTF-8. `name` stands for the file in them.
     """
-    for _, tree in read_numbered(path, counts=counts):
-        yield tree
-
-
-def read_numbered(
-    path: str | Path, *, counts: Counter[str] | None = None
-) -> Iterator[tuple[int, Tree]]:
-    """As `read_trees`, each tree with the number of the line where it begins."""
-    return _scan(enumerate(iter_lines(path), start=1), str(path), counts)
+    name = name or str(source)
+    return _scan(enumerate(iter_lines(source, name=name), start=1), name, counts)
 
 
 def clean(tree: Tree) -> Tree:
@@ -129,7 +128,7 @@ def to_line(tree: Tree) -> str:
     """
     for node in preorder(tree):
         name = node if isinstance(node, str) else node.label
-        if UNWRITABLE.search(name) and not (name == "" and isinstance(node, Tree)):
+        if UNWRITABLE.search(name) and not _may_lack_label(node):
             raise ValueError(f"no white space or brackets in labels and words of trees: {name!r}")
     return "".join(_pieces(tree))
 
@@ -163,9 +162,14 @@ def preorder(tree: Tree) -> Iterator[Tree | str]:
             stack.extend(reversed(node.children))
 
 
+def _may_lack_label(node: Tree | str) -> bool:
+    """A word right after "(" would be taken for the label."""
+    return isinstance(node, Tree) and node.label == "" and not isinstance(node.children[0], str)
+
+
 def _scan(
     lines: Iterable[tuple[int, str]], name: str, counts: Counter[str] | None
-) -> Iterator[tuple[int, Tree]]:
+) -> Iterator[Tree]:
     labels: list[str | None] = []  # of open brackets; None until the label was read
     children: list[list[Tree | str]] = []
     begin, has_words = 0, False
@@ -191,7 +195,7 @@ def _scan(
                 if labels:
                     children[-1].append(tree)
                 elif has_words:
-                    yield begin, tree
+                    yield tree
                 elif counts is None:
                     raise ValueError(f"{name}, line {begin}: a tree without words")
                 else:
