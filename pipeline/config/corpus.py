@@ -11,6 +11,7 @@ Split = Literal["train", "dev", "test"]
 Format = Literal["text", "sgml", "brackets", "jsonl", "sqlite"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class GrammarSource(Closed):
@@ -75,10 +76,10 @@ class Part(Closed):
 
     name: str
     files: dict[str, str] = Field(description="side: name of a download")
-    members: dict[str, tuple[str, ...]] = Field(
+    members: dict[str, Names] = Field(
         default={},
-        description="side: names that the archive's member may have, shell patterns allowed",
-        strict=False,
+        description="side: names that the archive's member may have, shell patterns allowed; of "
+        "a treebank: patterns of the files that are read, or sections such as wsj:02-21",
     )
     format: Format = "text"
     fields: dict[str, str] = Field(
@@ -96,12 +97,15 @@ class Part(Closed):
     )
 
 
+Parts = Annotated[tuple[Part, ...], Field(strict=False, min_length=1)]
+
+
 class FileSource(Closed):
     """Text from files: downloaded by URL and checksum, or at hand below `data_root`."""
 
     kind: Literal["files"]
     downloads: dict[str, Download]
-    splits: dict[Split, tuple[Part, ...]] = Field(strict=False)
+    splits: dict[Split, Parts]
 
     @model_validator(mode="after")
     def known_downloads(self) -> Self:
@@ -188,6 +192,10 @@ class CorpusConfig(Closed):
         description="sides: source and target; words and trees for parsing", strict=False
     )
     test_sets: dict[Split, str] = Field(description="name of each split in tables and scores")
+    tags: Literal["keep", "drop"] | None = Field(
+        default=None,
+        description="parsing: words stand in the target as their part-of-speech tags, or all as XX",
+    )
     source: GrammarSource | FileSource = Field(discriminator="kind")
     refused: tuple[Refusal, ...] = Field(default=(), strict=False)
     filters: Filters
@@ -199,6 +207,10 @@ class CorpusConfig(Closed):
             raise ValueError(
                 "languages must be [words, trees] if kind is parsing, and two language codes "
                 f"if it is translation: {list(self.languages)}"
+            )
+        if (self.kind == "parsing") != (self.tags is not None):
+            raise ValueError(
+                f"tags must be keep or drop if kind is parsing, and absent otherwise: {self.tags}"
             )
         return self
 

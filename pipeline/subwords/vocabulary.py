@@ -1,0 +1,85 @@
+"""The joint vocabulary: sentencepiece pieces, then the tree symbols of a parsing corpus.
+
+Encoding then decoding gives the text back, whatever it holds, with two exceptions: U+2581, which
+sentencepiece uses for the space, comes back as a space; and without byte fallback, characters
+that learning never saw become unk_id and are lost.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from pipeline.files import read_json
+
+SPACE = "\u2581"
+SPECIAL = frozenset({PAD_ID, BOS_ID, EOS_ID, UNK_ID})
+
+
+class Vocabulary:
+    """Ids [0, n_pieces) are pieces, [n_pieces, size) symbols."""
+
+    def __init__(self, model: bytes, symbols: Sequence[str] = ()) -> None:
+        import sentencepiece  # imported late: starting a step must not wait for it
+
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self.n_pieces: int = self._processor.get_piece_size()
+        self.symbols = list(symbols)
+        self._ids = {symbol: self.n_pieces + i for i, symbol in enumerate(self.symbols)}
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Vocabulary":
+        """Read subwords.model and, if it is there, symbols.json."""
+        folder = Path(folder)
+        symbols = folder / "symbols.json"
+        return cls(
+            (folder / "subwords.model").read_bytes(), read_json(symbols) if symbols.exists() else ()
+        )
+
+    @property
+    def size(self) -> int:
+        return self.n_pieces + len(self.symbols)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the pieces of one line, without eos_id; [] for the empty line."""
+        return self._processor.encode(text)
+
+    def encode_lines(self, lines: Sequence[str], *, threads: int = 1) -> list[list[int]]:
+        """As `encode`, for many lines at once."""
+        return self._processor.encode(list(lines), num_threads=threads)
+
+    def encode_arrays(self, lines: Sequence[bytes], *, threads: int = 1) -> list[np.ndarray]:
+        """For each line of UTF-8 an int32 array of its ids, eos_id at the end."""
+        return self._processor.encode(
+            list(lines), add_eos=True, out_type="numpy", num_threads=threads
+        )
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the pieces before the first eos_id.
+
+        Other special ids and symbols leave no trace. Neither U+2581 nor a line end comes out,
+        whatever the ids: both become spaces, so that the result is one line.
+        """
+        pieces = []
+        for index in ids:
+            if index == EOS_ID:
+                break
+            if index not in SPECIAL and index < self.n_pieces:
+                pieces.append(int(index))
+        text = self._processor.decode(pieces)
+        return text.replace(SPACE, " ").replace("\n", " ")
+
+    def encode_symbols(self, symbols: Iterable[str]) -> list[int]:
+        """Ids of tree symbols; unk_id for one that is not in the vocabulary."""
+        return [self._ids.get(symbol, UNK_ID) for symbol in symbols]
+
+    def decode_symbols(self, ids: Iterable[int]) -> list[str]:
+        """The symbols before the first eos_id; ids that are no symbols become ""."""
+        names = []
+        for index in ids:
+            if index == EOS_ID:
+                break
+            known = self.n_pieces <= index < self.size
+            names.append(self.symbols[index - self.n_pieces] if known else "")
+        return names
