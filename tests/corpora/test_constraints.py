@@ -1,7 +1,9 @@
 """Laws of constrained decoding: whatever the model prefers, a whole tree over the words comes out;
 and every tree of the treebanks is within reach."""
 
+import os
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 
 from pipeline.corpora.constraints import TreeConstraint
 from pipeline.corpora.linearise import delinearise, linearise, symbol_inventory
-from pipeline.corpora.trees import leaves, parse_tree
+from pipeline.corpora.trees import clean, leaves, parse_tree, read_trees
 
+SHARED = Path(os.environ.get("REATTEND_SHARED_DATA", "../shared/data"))
 N_PIECES, EOS = 7, 2
 SYMBOLS = ["(NP", "(S", "(VP", ")NP", ")S", ")VP", "NN", "XX"]
 
@@ -192,3 +195,34 @@ def test_unknown_labels_of_dev_stay_within_reach():
     line = linearise(dev, tags="keep", known=frozenset(symbols))
     ids = {name: index for index, name in enumerate(symbols)}
     assert accepts(constraint(symbols), ids, line, 2, len(line) + 1)
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+@pytest.mark.parametrize("name", ["craft", "gum"])
+def test_every_tree_of_the_treebanks_is_within_reach(name, split):
+    """At the tightest limit that can hold it, with the symbols of the training split."""
+    file = SHARED / f"trees/{name}/{name}.{split}.mrg"
+    if not file.exists():
+        pytest.skip(f"the shared treebanks are not there: {file}")
+    train = file.with_name(f"{name}.train.mrg")
+    symbols = symbol_inventory(map(clean, read_trees(train)), tags="keep")
+    automaton = constraint(symbols)
+    ids = {symbol: N_PIECES + index for index, symbol in enumerate(symbols)}
+    known = frozenset(symbols)
+    lines = [
+        np.array([*(ids[s] for s in linearise(clean(tree), tags="keep", known=known)), EOS])
+        for tree in read_trees(file)
+    ]
+    lines.sort(key=len)
+    closers = {ids[symbol] for symbol in symbols if symbol[0] in "()"} | {EOS}
+    for begin in range(0, len(lines), 2000):
+        batch = lines[begin : begin + 2000]
+        lengths = np.array([len(line) for line in batch])
+        n_words = lengths - np.array([np.isin(line, list(closers)).sum() for line in batch])
+        tokens_NT = np.full((len(batch), lengths.max()), EOS)
+        for row, line in enumerate(batch):
+            tokens_NT[row, : len(line)] = line
+        states = automaton.start(n_words, lengths)
+        for tokens in tokens_NT.T:
+            assert automaton.allowed(states)[np.arange(len(batch)), tokens].all()
+            states = automaton.advance(states, tokens)
