@@ -1,0 +1,118 @@
+"""Sections 3.4 and 5.4: the loss over the vocabulary, and perplexity.
+
+The logits of N tokens over V pieces are by far the largest tensors of training (V = 37,000). They
+are computed a few rows at a time, and the gradient of those rows at once with them, so that
+memory does not grow with N x V.
+"""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+# N tokens, R rows of a piece, D d_model, V vocabulary
+
+LOGITS_OF_A_PIECE = 1 << 23  # R x V: small enough for memory, large enough for matrix products
+MOST_ROWS = 1024
+
+
+class _VocabularyLoss(torch.autograd.Function):
+    """The gradient is known in the forward pass already: the loss is only ever scaled after it."""
+
+    @staticmethod
+    def forward(ctx, states_ND, weight_VD, targets_N, label_smoothing, with_gradient):
+        loss, nll = (states_ND.new_zeros((), dtype=_sum_dtype(states_ND)) for _ in range(2))
+        product_dtype = _product_dtype(states_ND)
+        weight = weight_VD.to(product_dtype)
+        d_states = torch.empty_like(states_ND) if with_gradient else None
+        d_weight = torch.zeros_like(weight_VD) if with_gradient else None
+        rows = max(1, min(MOST_ROWS, LOGITS_OF_A_PIECE // weight_VD.size(0)))
+        for start in range(0, len(states_ND), rows):
+            piece = slice(start, start + rows)
+            states_RD = states_ND[piece].to(product_dtype)
+            targets_R1 = targets_N[piece, None]
+            logits_RV = (states_RD @ weight.T).to(loss.dtype)
+            at_target_R1 = logits_RV.gather(1, targets_R1)
+            mean_R1 = logits_RV.mean(1, keepdim=True) if label_smoothing else at_target_R1
+            total_R1 = logits_RV.logsumexp(1, keepdim=True)
+            nll_R1 = total_R1 - at_target_R1
+            nll += nll_R1.sum()
+            loss += nll_R1.sum() + label_smoothing * (at_target_R1 - mean_R1).sum()
+            if with_gradient:
+                # d loss / d logits = softmax - (1 - eps) onehot - eps / V
+                d_logits_RV = logits_RV.sub_(total_R1).exp_()
+                if label_smoothing:
+                    d_logits_RV.sub_(label_smoothing / weight_VD.size(0))
+                d_logits_RV.scatter_add_(
+                    1, targets_R1, torch.full_like(at_target_R1, label_smoothing - 1.0)
+                )
+                d_logits_RV = d_logits_RV.to(product_dtype)
+                d_states[piece] = d_logits_RV @ weight
+                _add_product(d_weight, d_logits_RV.T, states_RD)
+        if with_gradient:
+            ctx.save_for_backward(d_states, d_weight)
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_loss, _):
+        d_states, d_weight = ctx.saved_tensors
+        # in place: this graph is walked once, and the copies would be as large as the embedding
+        return d_states.mul_(d_loss), d_weight.mul_(d_loss), None, None, None
+
+
+def vocabulary_loss(
+    states_ND: Tensor, weight_VD: Tensor, targets_N: Tensor, *, label_smoothing: float
+) -> tuple[Tensor, Tensor]:
+    """Section 5.4: cross entropy of softmax(states @ weight.T), summed over the tokens.
+
+    Label smoothing of eps gives a target the probability 1 - eps and spreads eps evenly over all
+    V pieces, the target among them (Szegedy et al. 2016, section 7). Returns the smoothed loss,
+    through which gradients flow, and the negative log-likelihood without smoothing, in nats.
+    Under autocast products run in its dtype; the softmax and all sums run in float32 at least.
+    """
+    needs = torch.is_grad_enabled() and (states_ND.requires_grad or weight_VD.requires_grad)
+    return _VocabularyLoss.apply(states_ND, weight_VD, targets_N, label_smoothing, needs)
+
+
+def perplexity(nll: float, tokens: int) -> float:
+    """exp of the mean negative log-likelihood a token (eos counted); inf where that overflows."""
+    mean = nll / tokens
+    return math.exp(mean) if mean < 700 else math.inf
+
+
+def _add_product(total_VD: Tensor, left_VR: Tensor, right_RD: Tensor) -> None:
+    if left_VR.dtype == total_VD.dtype:
+        total_VD.addmm_(left_VR, right_RD)
+    else:
+        total_VD += left_VR @ right_RD
+
+
+def _product_dtype(states: Tensor) -> torch.dtype:
+    kind = states.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
+
+
+def _sum_dtype(states: Tensor) -> torch.dtype:
+    return torch.promote_types(states.dtype, torch.float32)
+
+
+@torch.no_grad()
+def sequence_nll(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor, Tensor]]) -> float:
+    """Negative log-likelihood in nats, summed over the targets of all batches, dropout off.
+
+    A batch is (src_BS, tgt_BT, targets_N): ids, right-padded; tgt_BT starts with bos; targets_N
+    are the tokens that follow, eos included, in reading order. The model's mode is restored.
+    """
+    training = model.training
+    model.eval()
+    total = 0.0
+    for src_BS, tgt_BT, targets_N in batches:
+        states_ND = model(src_BS, tgt_BT)
+        weight_VD = model.embedding.weight
+        total += float(vocabulary_loss(states_ND, weight_VD, targets_N, label_smoothing=0.0)[1])
+    model.train(training)
+    return total

@@ -1,0 +1,60 @@
+"""Train one model: checkpoints in a folder named by what it depends on, and train.json at the end.
+
+Started again, it goes on where it stopped; where it ended before, it says so in seconds. Exit code
+75 means: stopped by SIGTERM after a checkpoint, start it again.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.config.schema import ModelConfig, TrainingConfig
+from pipeline.training.run import Job, run
+
+NAMES = ("run", "experiment", "scale", "corpus", "seed")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m pipeline.steps.train", description=__doc__)
+    parser.add_argument("--encoded", type=Path, required=True)
+    parser.add_argument("--buckets", type=Path, required=True)
+    parser.add_argument("--subwords", type=Path, help="not read; an input of the rule")
+    parser.add_argument("--model", required=True, help="section of the experiment, JSON")
+    parser.add_argument("--training", required=True, help="section of the experiment, JSON")
+    parser.add_argument("--seed", type=int, required=True)
+    for name in NAMES[:-1]:
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--keep", type=int, required=True, help="checkpoints kept for averaging")
+    parser.add_argument("--max-tokens", type=int, required=True, help="of a padded micro-batch")
+    parser.add_argument("--ranks", type=int, default=1, help="processes on this machine")
+    parser.add_argument("--zero-stage", type=int, choices=(0, 1, 2), default=0)
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--safety-minutes", type=float, default=10.0)
+    parser.add_argument("--tensorboard", action="store_true", help="write events too")
+    parser.add_argument("--checkpoints", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True, help="train.json")
+    options = parser.parse_args(arguments)
+
+    job = Job(
+        encoded=options.encoded,
+        buckets=options.buckets,
+        checkpoints=options.checkpoints,
+        model=ModelConfig.model_validate_json(options.model),
+        training=TrainingConfig.model_validate_json(options.training),
+        seed=options.seed,
+        max_tokens=options.max_tokens,
+        ranks=options.ranks,
+        zero_stage=options.zero_stage,
+        device=options.device,
+        keep=options.keep,
+        safety_minutes=options.safety_minutes,
+        tensorboard=options.tensorboard,
+    )
+    names = {name: getattr(options, name) for name in NAMES}
+    again = ["pipeline.steps.train", *(sys.argv[1:] if arguments is None else arguments)]
+    return run(job, names=names, output=options.output, arguments=again)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""The processes of one training: how they find each other on this machine, and how they end."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+STOP_SECONDS = 30.0  # what ranks get to write a checkpoint before they are killed
+POLL_SECONDS = 0.2
+STORE = "REATTEND_STORE"  # path of the file through which the ranks of one machine meet
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One process of `world_size`; device is where its share of the model lives."""
+
+    rank: int
+    world_size: int
+    device: torch.device
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+
+def choose_device(name: str) -> str:
+    """ "auto", "cpu" or "cuda" to "cpu" or "cuda". Raises ValueError where there is no GPU."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device cuda asked for, but torch sees no GPU here; use device: cpu")
+    return name
+
+
+def launched() -> bool:
+    """Whether a launcher (ours, torchrun, srun with its variables) started this process."""
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+def join(device: str) -> Rank:
+    """Join the other ranks; a process by itself is rank 0 of 1 and opens no port.
+
+    Ranks of one machine meet through a file; ranks of several through MASTER_ADDR.
+    """
+    if device == "cpu":
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if STORE in os.environ else "")
+    if os.environ.get("GLOO_SOCKET_IFNAME") == "":
+        del os.environ["GLOO_SOCKET_IFNAME"]
+    local = int(os.environ.get("LOCAL_RANK", 0))
+    place = torch.device(device, local) if device == "cuda" else torch.device(device)
+    if device == "cuda":
+        torch.cuda.set_device(place)
+    backend = "nccl" if device == "cuda" else "gloo"
+    if not launched():
+        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    else:
+        rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        if STORE in os.environ:
+            store = dist.FileStore(os.environ[STORE], world_size)
+            dist.init_process_group(backend, store=store, rank=rank, world_size=world_size)
+        else:
+            dist.init_process_group(backend, rank=rank, world_size=world_size)
+    return Rank(dist.get_rank(), dist.get_world_size(), place)
+
+
+def leave() -> None:
+    dist.destroy_process_group()
+
+
+def any_rank(flag: bool, rank: Rank) -> bool:
+    """Whether some rank says True; every rank must ask."""
+    if rank.world_size == 1:
+        return flag
+    said = torch.tensor([float(flag)], device=rank.device)
+    dist.all_reduce(said, op=dist.ReduceOp.MAX)
+    return bool(said.item())
+
+
+def launch(arguments: list[str], *, ranks: int) -> int:
+    """Run `python -m <arguments>` as that many ranks on this machine; return the exit code.
+
+    SIGTERM and SIGINT are passed on. When a rank fails, the others get SIGTERM, and SIGKILL
+    `STOP_SECONDS` later; the code of the first that failed is returned.
+    """
+    with tempfile.TemporaryDirectory(prefix="reattend-") as folder:
+        environment = os.environ | {
+            "WORLD_SIZE": str(ranks),
+            "LOCAL_WORLD_SIZE": str(ranks),
+            STORE: str(Path(folder) / "store"),
+        }
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-m", *arguments],
+                env=environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
+            )
+            for rank in range(ranks)
+        ]
+
+        def pass_on(number, _frame) -> None:
+            for process in processes:
+                process.send_signal(number)
+
+        previous = {s: signal.signal(s, pass_on) for s in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            return _wait(processes)
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+            for process in processes:
+                process.kill()
+                process.wait()
+
+
+def _wait(processes: list[subprocess.Popen]) -> int:
+    """Until all have ended; the first exit code that is not 0 ends the others."""
+    failed, deadline = 0, None
+    while True:
+        codes = [process.poll() for process in processes]
+        if None not in codes:
+            return failed or next((code for code in codes if code), 0)
+        if not failed and (failed := next((code for code in codes if code), 0)):
+            deadline = time.monotonic() + STOP_SECONDS
+            for process in processes:
+                process.terminate()
+        if deadline is not None and time.monotonic() > deadline:
+            return failed
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,157 @@
+"""One training job as the step sees it: which folder it belongs to, and what is done there."""
+
+import fcntl
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.config.schema import ModelConfig, TrainingConfig
+from pipeline.encoded import SIDES
+from pipeline.files import commit, fingerprint, read_json, sha256_of, write_json
+from pipeline.progress import log
+
+FINISHED, LOCK = "finished.json", "lock"
+TEMPORARY_FAILURE = 75  # EX_TEMPFAIL of sysexits.h: run it again
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to train and how.
+
+    checkpoints: folder of all trainings' folders. max_tokens: padded tokens of a micro-batch on
+    its larger side. keep: regular checkpoints that remain. safety_minutes: longest time without
+    a checkpoint. Only model, training, seed and the content of `encoded` decide the weights.
+    """
+
+    encoded: Path
+    buckets: Path
+    checkpoints: Path
+    model: ModelConfig
+    training: TrainingConfig
+    seed: int
+    max_tokens: int
+    ranks: int = 1
+    zero_stage: int = 0
+    device: str = "auto"
+    keep: int = 1
+    safety_minutes: float = 10.0
+    tensorboard: bool = False
+
+    def sections(self) -> dict[str, Any]:
+        """What the weights depend on, as plain data."""
+        return {
+            "data": data_digest(self.encoded),
+            "model": self.model.model_dump(mode="json"),
+            "training": self.training.model_dump(mode="json"),
+            "seed": self.seed,
+        }
+
+
+def data_digest(encoded: Path) -> str:
+    """Digest of the content of the train and dev arrays; the manifest's own where it has them."""
+    splits = read_json(encoded / "encode.json")["splits"]
+    digests = {}
+    for split in ("train", "dev"):
+        known = splits[split].get("sha256", {})
+        for name in (f"{side}_{part}.npy" for side in SIDES for part in ("tokens", "offsets")):
+            digests[f"{split}/{name}"] = known.get(name) or sha256_of(encoded / split / name)
+    return fingerprint(digests)
+
+
+def run(job: Job, *, names: dict[str, Any], output: Path, arguments: list[str]) -> int:
+    """Train, or find that it was done; write `output` (train.json); return an exit code.
+
+    names: what train.json says about whose run it is. arguments: of this process, for its ranks.
+    """
+    from pipeline.training import ranks  # torch, which takes a second to import
+
+    sections = job.sections()
+    folder = job.checkpoints / fingerprint(sections)
+    first = int(os.environ.get("RANK", 0)) == 0
+    ours = ranks.STORE in os.environ  # a rank that `launch` below started
+    with nullcontext() if ours or not first else locked(folder):
+        facts = None if ours else finished(folder)
+        if facts is None:
+            if job.ranks > 1 and not ranks.launched():
+                code = ranks.launch(arguments, ranks=job.ranks)
+            else:
+                code = _train_here(job, sections, folder)
+            if code or ours or not first:
+                return code
+            facts = read_json(folder / FINISHED)
+        elif first:
+            log(f"trained already, in {facts['elapsed_seconds']:.0f} s: {folder}")
+        if first:
+            declare(folder, facts, output=output, names=names)
+    return 0
+
+
+def _train_here(job: Job, sections: dict[str, Any], folder: Path) -> int:
+    """As one rank; rank 0 leaves finished.json in the folder."""
+    from pipeline.training import loop, ranks
+
+    stop = StopSignal()
+    rank = ranks.join(ranks.choose_device(job.device))
+    try:
+        facts = loop.train(job, sections, folder, rank, stop=stop)
+    except loop.Interrupted as interrupted:
+        log(str(interrupted))
+        return TEMPORARY_FAILURE
+    except (ValueError, FloatingPointError, MemoryError) as error:
+        log(f"error: {error}")
+        return 1
+    if rank.first:
+        write_json(folder / FINISHED, {"commit": commit(), **sections, **facts})
+    ranks.leave()
+    return 0
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a training folder. Raises ValueError where another job on this machine trains there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / LOCK, "ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"another job is training in this folder; wait for it or stop it: {folder}"
+            ) from None
+        yield
+
+
+def finished(folder: Path) -> dict[str, Any] | None:
+    """Facts of a training that reached its end here and whose checkpoints are all whole."""
+    if not (folder / FINISHED).exists():
+        return None
+    facts = read_json(folder / FINISHED)
+    for checkpoint in facts["checkpoints"]:
+        path = Path(folder / checkpoint["path"])
+        if not path.exists() or sha256_of(path) != checkpoint["sha256"]:
+            log(f"trained already, but this checkpoint is missing or damaged: {path}")
+            return None
+    return facts
+
+
+def declare(folder: Path, facts: dict[str, Any], *, output: Path, names: dict[str, Any]) -> None:
+    """Write train.json: the facts, whose run it is, and paths from the working directory."""
+    checkpoints = [{**entry, "path": str(folder / entry["path"])} for entry in facts["checkpoints"]]
+    about = {"step": "train", "fingerprint": folder.name, "folder": str(folder), **names}
+    write_json(output, {**about, **facts, "checkpoints": checkpoints})
+
+
+class StopSignal:
+    """Says whether SIGTERM or SIGINT came since it was made."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.event.set())
+
+    def __call__(self) -> bool:
+        return self.event.is_set()
