@@ -20,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """Cells as text; `ours` rows are set bold, `rule_above` starts a group within a section."""
+    """Cells as text; `ours` stands bold among rivals, `rule_above` starts a group."""
 
     cells: tuple[str, ...]
     ours: bool = False

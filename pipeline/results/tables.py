@@ -32,6 +32,7 @@ def build_table(
     sections, records = [], []
     for section in published.sections:
         rows: list[Row] = []
+        rivals = any(row.experiment is None for row in section.rows)
         base: Mapping[str, Any] | None = None
         for number, row in enumerate(section.rows):
             found = runs.of(row.experiment)
@@ -45,7 +46,7 @@ def build_table(
             rows.append(
                 Row(
                     cells=layout.cells(row, ours, record),
-                    ours=row.experiment is not None,
+                    ours=rivals and row.experiment is not None,
                     rule_above=row.group != group_above,
                 )
             )

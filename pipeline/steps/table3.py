@@ -6,7 +6,7 @@ from pipeline.results.arguments import add_table_arguments, make_table
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m pipeline.steps.table3", description=__doc__)
     add_table_arguments(parser)
     make_table(parser.parse_args(argv))
 
