@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from itertools import pairwise
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
@@ -41,7 +42,32 @@ def test_every_label_and_word_is_shown_and_none_overlaps(tree):
         rows[y].append((x - text_width(text) / 2, x + text_width(text) / 2))
     for row in rows.values():
         row.sort()
-        assert all(a[1] <= b[0] for a, b in zip(row, row[1:], strict=False))
+        assert all(a[1] <= b[0] for a, b in pairwise(row))
+
+
+@settings(deadline=None)
+@given(tree=TREES)
+def test_no_line_crosses_a_label(tree):
+    svg = tree_svg(tree)
+    boxes = [(x, y - 5, text_width(text) / 2) for text, x, y in texts(svg)]  # middle, half width
+    for path in ElementTree.fromstring(svg).iter(f"{SVG}path"):
+        x = y = 0.0
+        for command, numbers in re.findall("([MVHLq])([^MVHLq]*)", path.get("d", "")):
+            values = [float(number) for number in numbers.split()]
+            old = (x, y)
+            if command in "ML":
+                x, y = values
+            elif command == "q":
+                x, y = x + values[2], y + values[3]
+            x, y = (
+                (x, values[0]) if command == "V" else (values[0], y) if command == "H" else (x, y)
+            )
+            if command == "M":
+                continue
+            left, right, top, bottom = *sorted((old[0], x)), *sorted((old[1], y))
+            for middle, level, half in boxes:
+                beside = right < middle - half or left > middle + half
+                assert beside or bottom < level - 8 or top > level + 8
 
 
 def test_words_stand_on_one_line_in_their_order():
