@@ -40,8 +40,10 @@ class HubSet(Closed):
     dataset: str = Field(description="owner/name on the Hub")
     subset: str | None = Field(default=None, description="configuration of the data set")
     split: str
-    revision: str = Field(
-        pattern=r"^[0-9a-f]{40}$", description="commit of the data set, so that it can't change"
+    revision: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{40}$",
+        description="commit of the data set; null takes the newest and pins it",
     )
 
 
@@ -60,12 +62,17 @@ class Download(Closed):
         default=None, pattern=r"^[^=\s]+==[^=\s]+$", description="name==version for pip download"
     )
     hub: HubSet | None = None
+    sha256: Sha256 | None = Field(
+        default=None, description="digest of a file that has no remotes; theirs stand with them"
+    )
     licence: str | None = Field(default=None, description="terms, or how to obtain the file")
 
     @model_validator(mode="after")
     def one_origin(self) -> Self:
         if bool(self.remotes) + bool(self.wheel) + bool(self.hub) > 1:
             raise ValueError(f"{self.local}: give one of remotes, wheel and hub")
+        if self.remotes and self.sha256:
+            raise ValueError(f"{self.local}: sha256 belongs to each of the remotes")
         if ".." in self.local.split("/"):
             raise ValueError(f"local must stay below data_root: {self.local}")
         return self

@@ -1,0 +1,77 @@
+"""All raw files of a corpus: found or fetched, several at once, and listed in sources.json."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pipeline.config.corpus import CorpusConfig, FileSource, Part
+from pipeline.corpora.fetch import PATIENCE
+from pipeline.corpora.obtain import Found, MissingFile, obtain
+from pipeline.corpora.sources import SourceFile, SourcePart
+from pipeline.corpora.transfer import Patience
+
+AT_ONCE = 4
+
+
+def download_corpus(
+    corpus: CorpusConfig,
+    *,
+    data_root: Path | None,
+    cache: Path,
+    offline: bool = False,
+    patience: Patience = PATIENCE,
+) -> dict[str, list[SourcePart]]:
+    """Make all files of a corpus available; return the parts of each split.
+
+    Raises MissingFile that lists every file that can't be had and where to place it, ValueError
+    for files that are not what they should be.
+    """
+    assert isinstance(corpus.source, FileSource)
+
+    def one(key: str) -> Found | ValueError:
+        try:
+            return obtain(
+                corpus.source.downloads[key],
+                data_root=data_root,
+                cache=cache,
+                refused=corpus.refused,
+                offline=offline,
+                patience=patience,
+            )
+        except ValueError as error:
+            return error
+
+    keys = _used(corpus.source)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        results = dict(zip(keys, pool.map(one, keys), strict=True))
+    errors = [result for result in results.values() if isinstance(result, ValueError)]
+    if errors:
+        kind = MissingFile if all(isinstance(e, MissingFile) for e in errors) else ValueError
+        text = "\n".join(dict.fromkeys(map(str, errors)))
+        raise kind(f"{corpus.name}: {len(errors)} of {len(keys)} files can't be used:\n{text}")
+    found = {key: result for key, result in results.items() if isinstance(result, Found)}
+    return {
+        split: [_part(part, found) for part in parts]
+        for split, parts in corpus.source.splits.items()
+    }
+
+
+def _used(source: FileSource) -> list[str]:
+    names = [name for parts in source.splits.values() for p in parts for name in p.files.values()]
+    return list(dict.fromkeys(names))
+
+
+def _part(part: Part, found: Mapping[str, Found]) -> SourcePart:
+    sides = {
+        side: SourceFile(
+            path=str(found[key].path),
+            format=part.format,
+            members=part.members.get(side, ()),
+            field=part.fields.get(side),
+            sha256=found[key].sha256,
+            text_sha256=part.sha256.get(side),
+            text_md5=part.md5.get(side),
+        )
+        for side, key in part.files.items()
+    }
+    return SourcePart(name=part.name, sides=sides, lines=part.lines, take=part.take)

@@ -1,0 +1,39 @@
+"""Rule download: the raw files of a corpus, at hand or fetched, listed in sources.json."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from pipeline.config.corpus import CorpusConfig
+from pipeline.corpora.download import download_corpus
+from pipeline.corpora.sources import write_sources
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", required=True, type=CorpusConfig.model_validate_json)
+    parser.add_argument("--data-root", default="", help="folder searched for files at hand")
+    parser.add_argument("--cache", required=True, type=Path, help="folder of downloaded files")
+    parser.add_argument("--output", required=True, type=Path, help="sources.json")
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        default=bool(os.environ.get("REATTEND_OFFLINE")),
+        help="fetch nothing, say which file to place where (also by REATTEND_OFFLINE=1)",
+    )
+    arguments = parser.parse_args()
+    try:
+        splits = download_corpus(
+            arguments.corpus,
+            data_root=Path(arguments.data_root) if arguments.data_root else None,
+            cache=arguments.cache,
+            offline=arguments.offline,
+        )
+    except ValueError as error:
+        sys.exit(f"download: {error}")
+    write_sources(arguments.output, step="download", corpus=arguments.corpus.name, splits=splits)
+
+
+if __name__ == "__main__":
+    main()
