@@ -96,7 +96,7 @@ def _cut(src: np.ndarray, tgt: np.ndarray, *, tokens_per_step: int, first: float
         both = ends[0] + ends[1]
         half = int(np.searchsorted(both, (both[start] + both[end]) / 2))
         small = all(e[end] - e[middle] < SMALLEST_SHARE * tokens_per_step for e in ends)
-        if small and start < half < middle:
-            if all(e[end] - e[half] <= tokens_per_step for e in ends):
-                cuts[-2] = half
+        fits = all(e[end] - e[half] <= tokens_per_step for e in ends)
+        if small and fits and start < half < middle:
+            cuts[-2] = half
     return np.stack([cuts[:-1], cuts[1:]], axis=1)

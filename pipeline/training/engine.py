@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 
 from pipeline.config.schema import TrainingConfig

@@ -15,9 +15,9 @@ import torch.distributed as dist
 from pipeline.batching.buckets import open_buckets
 from pipeline.batching.split import length_batches
 from pipeline.encoded import PAD_ID, EncodedSplit
+from pipeline.files import read_json, sha256_of
 from pipeline.model.likelihood import perplexity, sequence_nll
 from pipeline.model.transformer import Transformer
-from pipeline.files import read_json, sha256_of
 from pipeline.progress import log
 from pipeline.training import checkpoints
 from pipeline.training.engine import Engine
@@ -44,11 +44,12 @@ def train(
     *,
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
-    """Train to the last step, checkpoints in `folder`; return the facts that train.json tells.
+    """Train to the last step, checkpoints in `folder`; return what train.json tells, on rank 0.
 
-    sections: what the weights depend on; kept in each checkpoint and compared on resuming. `stop` is asked after each step. Raises Interrupted when it says True, FloatingPointError for
-    a loss or gradient that is not finite, MemoryError naming max_tokens, ValueError for inputs
-    that can't be trained on.
+    sections: what the weights depend on; kept in each checkpoint and compared on resuming.
+    stop: asked after each step. Raises Interrupted when it says True, FloatingPointError for a
+    gradient that is not finite, MemoryError naming max_tokens, ValueError for inputs that can't
+    be trained on.
     """
     try:
         return Trainer(job, sections, folder, rank).run(stop)
@@ -142,7 +143,7 @@ class Trainer:
         self.writer.wait()
         if metrics is not None:
             metrics.close()
-        return self._facts()
+        return self._facts() if self.rank.first else {}
 
     def _update(self, update: Update) -> float:
         """One update on all ranks; the norm of its gradient."""

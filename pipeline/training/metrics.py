@@ -21,7 +21,7 @@ class Metrics:
         if path.exists():
             kept = [line for line in iter_lines(path) if _step(line) <= step]
             write_lines(path, kept)
-        self.stream = open(path, "ab", buffering=0)
+        self.stream = path.open("ab", buffering=0)
         self.events = None
         if tensorboard:  # importing it takes a second
             from torch.utils.tensorboard import SummaryWriter

@@ -54,12 +54,13 @@ class Job:
 
 def data_digest(encoded: Path) -> str:
     """Digest of the content of the train and dev arrays; the manifest's own where it has them."""
-    splits = read_json(encoded / "encode.json")["splits"]
-    digests = {}
+    manifest = read_json(encoded / "encode.json")
+    digests = {"vocab_size": manifest["vocab_size"]}
     for split in ("train", "dev"):
-        known = splits[split].get("sha256", {})
-        for name in (f"{side}_{part}.npy" for side in SIDES for part in ("tokens", "offsets")):
-            digests[f"{split}/{name}"] = known.get(name) or sha256_of(encoded / split / name)
+        known = manifest["splits"][split].get("sha256", {})
+        for name in (f"{side}_{part}" for side in SIDES for part in ("tokens", "offsets")):
+            path = encoded / split / f"{name}.npy"
+            digests[f"{split}/{name}"] = known.get(name) or sha256_of(path)
     return fingerprint(digests)
 
 

@@ -1,0 +1,50 @@
+"""Average a run's last checkpoints into a model folder that can be used anywhere."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.config.corpus import CorpusConfig
+from pipeline.config.schema import DecodingConfig, ModelConfig
+from pipeline.files import commit, read_json
+from pipeline.model.folder import save_model
+from pipeline.training.averaging import average, last_checkpoints
+
+FACTS = ("run", "experiment", "scale", "seed", "corpus", "fingerprint", "max_steps", "training")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m pipeline.steps.average", description=__doc__)
+    parser.add_argument("--train", type=Path, required=True, help="train.json")
+    parser.add_argument("--n-average", type=int, required=True)
+    parser.add_argument("--subwords", type=Path, required=True, help="folder")
+    parser.add_argument("--corpus", required=True, help="the corpus file, as JSON")
+    parser.add_argument("--decoding", required=True, help="section of the experiment, JSON")
+    parser.add_argument("--output", type=Path, required=True, help="model folder")
+    options = parser.parse_args(arguments)
+
+    train = read_json(options.train)
+    corpus = CorpusConfig.model_validate_json(options.corpus)
+    chosen = last_checkpoints(train, options.n_average)
+    save_model(
+        options.output,
+        weights=average([Path(checkpoint["path"]) for checkpoint in chosen]),
+        kind=corpus.kind,
+        languages=corpus.languages,
+        model=ModelConfig.model_validate(train["model"]),
+        decoding=DecodingConfig.model_validate_json(options.decoding),
+        vocab_size=train["vocab_size"],
+        subwords=options.subwords,
+        tags=corpus.tags,
+        card={
+            **{fact: train[fact] for fact in FACTS},
+            "n_average": options.n_average,
+            "checkpoint_steps": [checkpoint["step"] for checkpoint in chosen],
+            "trained_by": train["commit"],
+            "commit": commit(),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
