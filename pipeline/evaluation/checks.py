@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 # Traces that tools leave behind and that no plain text holds: subword marks, the aggressive
-# hyphen of Moses, the compound split, the unknown word, escaped characters.
-TOOL_MARKS = (
-    "\u2581", "@@ ", "@-@", "##AT##", "<unk>", "\u2047",
-    "&apos;", "&quot;", "&amp;", "&lt;", "&gt;", "&#91;", "&#93;", "&#124;",
-)  # fmt: skip
+# hyphen of Moses, the compound split, the unknown word.
+TOOL_MARKS = ("\u2581", "@@ ", "@-@", "##AT##", "<unk>", "\u2047")
+# Moses's escapes; a few stand in real text, left over from the web.
+ESCAPES = ("&apos;", "&quot;", "&amp;", "&lt;", "&gt;", "&#91;", "&#93;", "&#124;")
+ESCAPES_SHARE = 0.005
 LONE_PUNCTUATION = re.compile(r"[^\W_] [.,](?= |$)")
 LONE_PUNCTUATION_SHARE = 0.1
 
@@ -67,8 +67,11 @@ def _blank(name: str, lines: Sequence[str]) -> list[str]:
 
 
 def _tokenized(lines: Sequence[str], name: str) -> list[str]:
-    """A tool's mark in any line, or a lone comma or full stop in a tenth of the lines."""
+    """A tool's mark in any line, escapes in one line of 200, or a lone comma in a tenth of all."""
     marked = Counter(mark for line in lines for mark in TOOL_MARKS if mark in line)
+    escaped = Counter(mark for line in lines for mark in ESCAPES if mark in line)
+    if max(escaped.values(), default=0) > ESCAPES_SHARE * len(lines):
+        marked += escaped
     lone = sum(LONE_PUNCTUATION.search(line) is not None for line in lines)
     found = [f"{count} lines with {mark.strip()!r}" for mark, count in marked.most_common(3)]
     if lone > LONE_PUNCTUATION_SHARE * len(lines):

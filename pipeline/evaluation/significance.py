@@ -52,8 +52,9 @@ def paired_test(
     """Is the difference of two systems on the same lines more than chance? sacreBLEU's own tests.
 
     `test` is "randomisation" (approximate, 10,000 trials) or "bootstrap" (paired, 1,000
-    resamples; faster, but its p-values are too small between systems that are alike). Returns both scores, their difference (system - baseline) and the p-value, which is 1
-    for two systems with equal statistics (sacreBLEU would give the smallest one there is).
+    resamples; faster, but its p-values are too small between systems that are alike). Returns
+    both scores, their difference (system - baseline) and the p-value, which is 1 for two systems
+    with equal statistics (sacreBLEU would give the smallest one there is).
 
     Raises ValueError for statistics of unequal shape, an unknown test, or a seed below 1 (which
     sacreBLEU takes as no seed).
@@ -125,6 +126,11 @@ class _Stored(Metric):
 
 
 def over_seeds(scores: Sequence[float]) -> dict[str, float | int | None]:
-    """Mean and sample standard deviation of one score over the seeds of an experiment."""
+    """Mean and sample standard deviation of one score over the seeds of an experiment.
+
+    The deviation of a single seed is None. Raises ValueError for no scores.
+    """
+    if not scores:
+        raise ValueError("no scores to take the mean of: give those of one seed at least")
     deviation = statistics.stdev(scores) if len(scores) > 1 else None
     return {"mean": statistics.fmean(scores), "deviation": deviation, "seeds": len(scores)}

@@ -1,0 +1,115 @@
+"""Input that cannot be scored, or that should not have been handed over as it is."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.evaluation.checks import check_counts, translation_warnings
+from pipeline.evaluation.scores import score_translations, score_trees
+from pipeline.files import read_lines
+
+GERMAN = ["Das ist der Hund.", "Die Katze und ein Haus, nicht wahr?", "Er kommt mit dem Zug."]
+FRENCH = ["C'est le chien.", "La maison et les chats sont dans le pré.", "Il est une heure, oui."]
+ENGLISH = ["This is the dog.", "The cat and the house have it.", "It is the train of that day."]
+BY_CODE = {"de": GERMAN, "fr": FRENCH, "en": ENGLISH}
+
+
+def names(hypotheses: list[str], references: list[str], language: str = "de") -> list[str]:
+    warnings = translation_warnings(hypotheses, references, language=language)
+    return [warning.partition(":")[0] for warning in warnings]
+
+
+def test_counts_must_agree() -> None:
+    for score, options in ((score_translations, {"languages": "en-de"}), (score_trees, {})):
+        with pytest.raises(
+            ValueError, match=r"out\.txt has 2 lines, ref\.txt has 3 lines"
+        ) as caught:
+            score(GERMAN[:2], GERMAN, names=("out.txt", "ref.txt"), **options)
+        assert "one line for each sentence" in str(caught.value)
+        with pytest.raises(ValueError, match=r"nothing to score.*out\.txt has 0 lines"):
+            score([], GERMAN, names=("out.txt", "ref.txt"), **options)
+        with pytest.raises(ValueError, match=r"nothing to score.*ref\.txt has 0 lines"):
+            score(GERMAN, [], names=("out.txt", "ref.txt"), **options)
+    check_counts([""], [""], names=("a", "b"))
+
+
+def test_nothing_to_say() -> None:
+    for code, lines in BY_CODE.items():
+        assert names([line.replace(" ", "  ") for line in lines], lines, code) == []
+
+
+def test_blank_lines_are_counted() -> None:
+    (warning,) = translation_warnings(["", GERMAN[1], " \u00a0"], GERMAN, language="de")
+    assert warning == "blank_hypotheses: 2 of 3 lines, the first is line 1"
+    assert names(GERMAN, [GERMAN[0], "", GERMAN[2]]) == ["blank_references"]
+
+
+def test_identical_files() -> None:
+    assert names(GERMAN, list(GERMAN)) == ["identical"]
+
+
+@pytest.mark.parametrize("code", ["de", "fr", "en"])
+def test_another_language_on_either_side(code: str) -> None:
+    for other in set(BY_CODE) - {code}:
+        ours, theirs = BY_CODE[code] * 3, BY_CODE[other] * 3
+        assert names(theirs, ours, code) == ["other_language"]
+        assert names(ours, theirs, code) == ["other_language"]
+        (warning,) = translation_warnings(ours, theirs, language=code, names=("out", "ref"))
+        assert warning.startswith(f"other_language: ref should be {code}")
+        assert warning.endswith(f": {other}")
+    assert names(GERMAN * 3, FRENCH * 3, "cs") == []  # nothing is known of other languages
+
+
+@pytest.mark.parametrize(
+    ("line", "mark"),
+    [
+        ("\u2581Das \u2581ist", "1 lines with '\u2581'"),
+        ("Das ist Sp@@ itze", "1 lines with '@@'"),
+        ("ein rich @-@ text", "1 lines with '@-@'"),
+        ("rich ##AT##-##AT## text", "1 lines with '##AT##'"),
+        ("Das <unk> hier", "1 lines with '<unk>'"),
+        ("Das \u2047 hier", "1 lines with '\u2047'"),
+        ("Das ist &quot; gut &quot;", "1 lines with '&quot;'"),
+        ("Das ist gut , oder .", "1 lines with a space before"),
+    ],
+)
+def test_tokenised_input(line: str, mark: str) -> None:
+    (warning,) = translation_warnings([line, *GERMAN], ["x", *GERMAN], language="de")
+    assert warning.startswith("tokenized_input: hypotheses ")
+    assert mark in warning
+    assert names(["x", *GERMAN], [line, *GERMAN]) == ["tokenized_input"]
+
+
+def test_a_stray_trace_in_much_text_is_no_warning() -> None:
+    lines = [*GERMAN, "AT&amp;T , ja"] + ["Ein Satz wie dieser."] * 300
+    assert names(lines, [*GERMAN, "AT&T, ja"] + ["Ein Satz wie jener."] * 300) == []
+
+
+def test_trees_name_what_was_unusable() -> None:
+    gold = "(S (NP (NN a)) (VP (VB b)))"
+    scored = score_trees([gold, "", "(S (NN a)", "(S (NN a) (VB c))"], [gold] * 4)
+    assert scored.warnings == [
+        "unusable_trees: 2 of 4 hypotheses are left out of bracket_f1 as EVALB does and count as "
+        "wrong in bracket_f1_all_lines (line 3, words, gold and hypothesis: 2 and 1; "
+        "line 4, word 2 differs, gold and hypothesis: b and c)",
+        "empty_trees: 1 of 4 hypotheses are left out of bracket_f1 as EVALB does and count as "
+        "wrong in bracket_f1_all_lines (line 2, no words)",
+    ]
+    many = score_trees([""] * 9, [gold] * 9).warnings
+    assert many[0].endswith("line 5, no words; and 4 more)")
+
+
+def test_real_text_is_not_warned_about(shared_data: Path) -> None:
+    for year in (2012, 2013, 2014):
+        for code in ("de", "fr"):
+            lines = read_lines(shared_data / "newstest" / f"newstest{year}.en-{code}.{code}")
+            source = read_lines(shared_data / "newstest" / f"newstest{year}.en-{code}.en")
+            assert names([f"{line} " for line in lines], lines, code) == []
+            assert names(source, lines, code) == ["other_language"]
+
+
+def test_real_tokenised_text_is_warned_about(shared_data: Path) -> None:
+    for name in ("luong10k.en-de.tok.de", "onmt10k.en-de.tok.de", "zoph10k.en-fr.tok.lc.fr"):
+        lines = read_lines(shared_data / "wmt14_samples" / name)[:1000]
+        plain = [line.replace(" ", "").replace("&", "") for line in lines]
+        assert "tokenized_input" in names(lines, plain, name[-2:])

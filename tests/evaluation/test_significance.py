@@ -1,0 +1,136 @@
+"""Intervals and paired tests against sacreBLEU's own, by the same seed."""
+
+import os
+import random
+import statistics
+
+import numpy as np
+import pytest
+from sacrebleu.significance import PairedTest
+
+from pipeline.evaluation.bleu import translation_metrics
+from pipeline.evaluation.scores import compare, score_of, score_translations
+from pipeline.evaluation.significance import (
+    SEED,
+    SEED_VARIABLE,
+    bootstrap_interval,
+    over_seeds,
+    paired_test,
+)
+
+WORDS = ["Der", "Hund", "die", "Katze", "und", "ein", "Haus", "am", "See", "E-Mail", "bellt", "."]
+
+
+def noisy_text(seed: int, *, n_lines: int = 60, loss: float = 0.2) -> tuple[list[str], list[str]]:
+    draw = random.Random(seed)
+    references = [" ".join(draw.choices(WORDS, k=draw.randint(5, 20))) for _ in range(n_lines)]
+    hypotheses = [
+        " ".join(word for word in line.split() if draw.random() > loss) for line in references
+    ]
+    return hypotheses, references
+
+
+def counts_of(name: str, hypotheses: list[str], references: list[str]) -> np.ndarray:
+    metric = translation_metrics("en-de")[name]
+    return np.array(metric._extract_corpus_statistics(hypotheses, [references]))
+
+
+@pytest.mark.parametrize("name", ["tokenized_bleu", "sacrebleu", "chrf"])
+def test_interval_is_sacrebleus(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    hypotheses, references = noisy_text(1)
+    for seed, resamples in ((SEED, 1000), (7, 200)):
+        monkeypatch.setenv(SEED_VARIABLE, str(seed))
+        metric = translation_metrics("en-de")[name]
+        score = metric.corpus_score(hypotheses, [references], n_bootstrap=resamples)
+        low, high = bootstrap_interval(
+            counts_of(name, hypotheses, references), score_of(name), resamples=resamples, seed=seed
+        )
+        # the library divides in single precision
+        assert (high - low) / 2 == pytest.approx(score._ci, rel=1e-5)
+        assert low < score.score < high
+
+
+@pytest.mark.parametrize(("test", "short"), [("bootstrap", "bs"), ("randomisation", "ar")])
+@pytest.mark.parametrize("name", ["tokenized_bleu", "sacrebleu", "chrf"])
+def test_paired_test_is_sacrebleus(name: str, test: str, short: str) -> None:
+    first, references = noisy_text(1)
+    draw = random.Random(5)
+    second = [" ".join(w for w in line.split() if draw.random() > 0.22) for line in references]
+    paired = PairedTest(
+        [("a", first), ("b", second)],
+        {name: translation_metrics("en-de")[name]},
+        references=[references],
+        test_type=short,
+    )
+    ((_, (_, expected)),) = [entry for entry in paired()[1].items() if entry[0] != "System"]
+    found = paired_test(
+        counts_of(name, first, references),
+        counts_of(name, second, references),
+        score_of(name),
+        test=test,
+    )
+    assert found["system"] == pytest.approx(expected.score)
+    assert found["p_value"] == pytest.approx(expected.p_value, abs=1e-12)
+    assert found["difference"] == pytest.approx(found["system"] - found["baseline"])
+
+
+def test_seed_decides_and_the_environment_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    hypotheses, references = noisy_text(2)
+    other = [line.replace("Katze", "Maus") for line in hypotheses]
+    first, second = (counts_of("sacrebleu", h, references) for h in (hypotheses, other))
+    compute = score_of("sacrebleu")
+    for before in (None, "99"):
+        if before:
+            monkeypatch.setenv(SEED_VARIABLE, before)
+        else:
+            monkeypatch.delenv(SEED_VARIABLE, raising=False)
+        results = [
+            paired_test(first, second, compute, seed=seed, test="bootstrap")["p_value"]
+            for seed in (3, 3, 4)
+        ]
+        assert results[0] == results[1]
+        assert os.environ.get(SEED_VARIABLE) == before
+    intervals = [bootstrap_interval(first, compute, seed=seed) for seed in (3, 3, 4)]
+    assert intervals[0] == intervals[1] != intervals[2]
+    with pytest.raises(ValueError, match="seed of a paired test must be at least 1: 0"):
+        paired_test(first, second, compute, seed=0)
+
+
+def test_a_clear_difference_and_none() -> None:
+    good, references = noisy_text(3, loss=0.05)
+    draw = random.Random(1)
+    bad = [" ".join(w for w in line.split() if draw.random() > 0.5) for line in references]
+    scored = [score_translations(h, references, languages="en-de") for h in (bad, good)]
+    for test in ("bootstrap", "randomisation"):
+        for result in compare(*scored, test=test).values():
+            assert result["difference"] > 0
+            assert result["p_value"] < 0.01
+        # sacreBLEU would call no difference at all the most significant
+        for result in compare(scored[0], scored[0], test=test).values():
+            assert (result["difference"], result["p_value"]) == (0.0, 1.0)
+
+
+def test_errors_name_the_fix() -> None:
+    counts = np.ones((3, 10))
+    with pytest.raises(ValueError, match=r"\(3, 10\) and \(2, 10\)"):
+        paired_test(counts, counts[:2], score_of("sacrebleu"))
+    with pytest.raises(ValueError, match="one of bootstrap, randomisation: 't'"):
+        paired_test(counts, counts, score_of("sacrebleu"), test="t")
+
+
+def test_one_sentence_has_no_width() -> None:
+    counts = np.array([[3, 4, 5]])
+    score = score_of("bracket_f1")([3, 4, 5])
+    assert bootstrap_interval(counts, score_of("bracket_f1")) == (score, score)
+
+
+def test_over_seeds() -> None:
+    scores = [27.1, 27.5, 27.3]
+    assert over_seeds(scores) == {
+        "mean": pytest.approx(27.3),
+        "deviation": pytest.approx(statistics.stdev(scores)),
+        "seeds": 3,
+    }
+    assert over_seeds([27.1]) == {"mean": 27.1, "deviation": None, "seeds": 1}
+    with pytest.raises(ValueError, match="no scores"):
+        over_seeds([])
