@@ -16,6 +16,7 @@ ROOT = "TOP"
 WRAPPERS = frozenset({"", "ROOT", "TOP", "S1"})
 EMPTY_ELEMENT = "-NONE-"
 UNTAGGED = "XX"
+WORD = re.compile(r"[^ \t\r\n]+")
 TOKEN = re.compile(r"[()]|[^ \t\r\n()]+")
 UNWRITABLE = re.compile(r"[ \t\r\n()]|^$")
 
@@ -150,6 +151,14 @@ def tagged_leaves(tree: Tree) -> list[tuple[str, str]]:
             tag = node.label if node.is_preterminal else UNTAGGED
             stack.extend((child, tag) for child in reversed(node.children))
     return result
+
+
+def split_words(line: str) -> list[str]:
+    """The words of a line that holds the leaves of a tree, joined by spaces; [] if it is blank.
+
+    str.split would also break words at no-break spaces and their kin.
+    """
+    return WORD.findall(line)
 
 
 def preorder(tree: Tree) -> Iterator[Tree | str]:

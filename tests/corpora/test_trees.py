@@ -15,6 +15,7 @@ from pipeline.corpora.trees import (
     leaves,
     parse_tree,
     read_trees,
+    split_words,
     tagged_leaves,
     to_line,
 )
@@ -53,6 +54,13 @@ def test_a_line_gives_the_tree_back(tree):
     assert parse_tree(to_line(tree)) == tree
     assert hash(parse_tree(to_line(tree))) == hash(tree)
     assert [word for word, _ in tagged_leaves(tree)] == leaves(tree)
+
+
+@given(tree=trees())
+def test_a_line_of_words_gives_the_words_back(tree):
+    assert split_words(" ".join(leaves(tree))) == leaves(tree)
+    assert split_words("\t" + "  ".join(leaves(tree)) + " \r") == leaves(tree)
+    assert split_words(" ") == []
 
 
 @given(tree=trees(), spaces=st.lists(st.sampled_from([" ", "\n", "\t", "\r\n", "  "]), min_size=3))

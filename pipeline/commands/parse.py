@@ -1,0 +1,96 @@
+"""Parse sentences with a trained parser: text in, one bracketed tree a line out.
+
+Input is one sentence a line. Raw text is split into words after the Penn Treebank's conventions;
+with --tokens the line's spaces are the borders of words. A blank line gives a blank line.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from pipeline.corpora.penn_words import escape_brackets, penn_words
+from pipeline.corpora.trees import parse_tree, split_words
+from pipeline.files import iter_lines, write_lines
+from pipeline.progress import log
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", metavar="FOLDER", required=True, help="model folder of a parser")
+    parser.add_argument("--input", metavar="FILE", help="sentences, one a line (default: stdin)")
+    parser.add_argument("--output", metavar="FILE", help="trees, one a line (default: stdout)")
+    parser.add_argument(
+        "--tokens",
+        action="store_true",
+        help="the input is in words already, separated by spaces",
+    )
+    parser.add_argument("--drawing", metavar="FILE.svg", help="draw the tree of one line as SVG")
+    parser.add_argument(
+        "--line", metavar="N", type=int, default=1, help="line that is drawn (default 1)"
+    )
+    parser.add_argument(
+        "--constrained",
+        action=argparse.BooleanOptionalAction,
+        help="search well-formed trees alone, or any symbols and repair them (default: as the "
+        "model's experiment says)",
+    )
+    parser.add_argument("--beam-size", metavar="N", type=int, help="default: the model's own")
+    parser.add_argument(
+        "--max-tokens", metavar="N", type=int, default=8192, help="batch budget (default 8192)"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda (default auto)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the trees; counts of repairs go to stderr. Raises ValueError for wrong input."""
+    from pipeline.inference.device import choose_device  # torch is not needed for --help
+    from pipeline.inference.translator import Translator, total_repairs
+    from pipeline.model.folder import ModelFolder
+
+    folder = ModelFolder.open(args.model)
+    if folder.kind != "parsing":
+        raise ValueError(f"{args.model} is a model for {folder.kind}; parse needs a parsing model")
+    if args.beam_size is not None and args.beam_size < 1:
+        raise ValueError(f"--beam-size must be at least 1: {args.beam_size}")
+    lines = [_words_line(line, args.tokens) for line in iter_lines(args.input or sys.stdin.buffer)]
+    if args.drawing and not 1 <= args.line <= len(lines):
+        raise ValueError(f"--line must be from 1 to the input's {len(lines)} lines: {args.line}")
+    changes = {"constrained": args.constrained, "beam_size": args.beam_size}
+    decoding = folder.decoding.model_copy(
+        update={key: value for key, value in changes.items() if value is not None}
+    )
+    start = time.perf_counter()
+    translator = Translator(folder, device=choose_device(args.device))
+    outputs = [
+        best for best, *_ in translator.run(lines, decoding=decoding, max_tokens=args.max_tokens)
+    ]
+    trees = [output.text for output in outputs]
+    if args.output:
+        write_lines(args.output, trees)
+    else:
+        sys.stdout.buffer.writelines(tree.encode("utf-8") + b"\n" for tree in trees)
+        sys.stdout.buffer.flush()
+    if args.drawing:
+        _draw(args.drawing, trees[args.line - 1], args.line)
+    repairs = total_repairs(outputs)
+    repaired = sum(1 for output in outputs if output.repairs)
+    log(f"sentences: {len(lines)}, seconds: {time.perf_counter() - start:.1f}")
+    log(f"sentences repaired: {repaired}{_listing(Counter(repairs))}")
+    return 0
+
+
+def _words_line(line: str, tokens: bool) -> str:
+    words = [escape_brackets(word) for word in split_words(line)] if tokens else penn_words(line)
+    return " ".join(words)
+
+
+def _draw(path: str, tree: str, number: int) -> None:
+    from pipeline.results.tree_drawing import tree_svg
+
+    if not tree:
+        raise ValueError(f"line {number} is blank, so there is no tree to draw; choose --line")
+    write_lines(path, tree_svg(parse_tree(tree)).removesuffix("\n").split("\n"))
+
+
+def _listing(repairs: Counter[str]) -> str:
+    return "".join(f", {name}: {count}" for name, count in sorted(repairs.items()))
