@@ -38,7 +38,7 @@ LISTED_PROBLEMS = 5
 class Scored:
     """The scores of one output, with what is needed to compare it with another."""
 
-    kind: str  # translations or trees
+    kind: str  # translation or parsing
     lines: int
     scores: dict[str, dict[str, Any]]  # by metric: score, signature, interval [low, high], ...
     warnings: list[str]
@@ -81,7 +81,7 @@ def score_translations(
             **_details(name, score),
         }
         statistics[name] = counts
-    return Scored("translations", len(references), scores, warnings, statistics)
+    return Scored("translation", len(references), scores, warnings, statistics)
 
 
 def score_trees(
@@ -115,7 +115,7 @@ def score_trees(
             "interval": _interval(statistics[name], score_of(name), resamples=resamples, seed=seed),
             "up_to_40_words": summarize(sentences, all_lines=all_lines, max_length=CUTOFF_LENGTH),
         }
-    return Scored("trees", len(references), scores, _tree_warnings(sentences), statistics)
+    return Scored("parsing", len(references), scores, _tree_warnings(sentences), statistics)
 
 
 def compare(

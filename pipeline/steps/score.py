@@ -7,7 +7,14 @@ from pipeline.evaluation.scores import score_translations, score_trees, write_st
 from pipeline.files import commit, read_json, read_lines, sha256_of, write_json
 from pipeline.progress import log
 
-FACTS = ("scale", "run", "n_average", "checkpoint_steps")  # copied from the decode manifest
+FACTS = (
+    "scale",
+    "run",
+    "experiment",
+    "seed",
+    "n_average",
+    "checkpoint_steps",
+)  # copied from the decode manifest
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -15,18 +22,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--hypotheses", required=True)
     parser.add_argument("--references", required=True)
     parser.add_argument("--test-set", required=True, help="its name, such as newstest2014")
-    parser.add_argument("--kind", choices=("translations", "trees"), default="translations")
-    parser.add_argument("--languages", help="source-target, such as en-de; for translations")
+    parser.add_argument("--kind", choices=("translation", "parsing"), default="translation")
+    parser.add_argument("--languages", help="source-target, such as en-de")
     parser.add_argument("--decode", required=True, help="decode.json of the hypotheses")
     parser.add_argument("--output", required=True, help="scores.json")
     parser.add_argument("--statistics", help="sentence statistics for paired tests, .npz")
     options = parser.parse_args(arguments)
-    if options.kind == "translations" and not options.languages:
-        parser.error("--kind translations needs --languages")
+    if options.kind == "translation" and not options.languages:
+        parser.error("--kind translation needs --languages")
 
     hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     names = (options.hypotheses, options.references)
-    if options.kind == "trees":
+    if options.kind == "parsing":
         scored = score_trees(hypotheses, references, names=names)
     else:
         scored = score_translations(

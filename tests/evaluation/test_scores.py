@@ -25,6 +25,10 @@ REFERENCES = ["Der Hund bellt am See, nicht wahr?", "Das ist die E-Mail-Adresse 
 HYPOTHESES = ["Der Hund bellt am See, oder?", "Das ist die E-Mail-Adresse.", "Ja."]
 GOLD = ["(TOP (S (NP (NN a)) (VP (VB b))))", "(TOP (S (NP (NN c) (NN d)) (VP (VB e))))"]
 PARSED = ["(TOP (S (NP (NN a)) (NP (VB b))))", ""]
+FACTS = {
+    "run": "ende_base-seed1", "experiment": "ende_base", "scale": "demo", "seed": 1,
+    "n_average": 2, "checkpoint_steps": [10, 20],
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -35,10 +39,7 @@ def files(tmp_path: Path) -> Path:
     write_lines(tmp_path / "gold", GOLD)
     write_lines(tmp_path / "parsed", PARSED)
     facts = {
-        "run": "ende_base-seed1",
-        "scale": "demo",
-        "n_average": 2,
-        "checkpoint_steps": [10, 20],
+        **FACTS,
     }
     write_json(tmp_path / "decode.json", {**facts, "beam_size": 4})
     return tmp_path
@@ -66,16 +67,13 @@ def test_step_writes_what_a_number_needs(files: Path) -> None:
     assert scores.pop("commit")
     details = scores.pop("scores")
     assert scores == {
-        "kind": "translations",
+        "kind": "translation",
         "lines": 3,
         "warnings": [],
         "test_set": "newstest2014",
         "languages": "en-de",
         "reference_sha256": sha256_of(files / "ref.de"),
-        "run": "ende_base-seed1",
-        "scale": "demo",
-        "n_average": 2,
-        "checkpoint_steps": [10, 20],
+        **FACTS,
     }
     assert list(details) == ["tokenized_bleu", "sacrebleu", "chrf"]
     for entry in details.values():
@@ -90,10 +88,10 @@ def test_step_writes_what_a_number_needs(files: Path) -> None:
 
 def test_step_on_trees(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = run_step(
-        files, "--kind", "trees",
+        files, "--kind", "parsing",
         "--hypotheses", str(files / "parsed"), "--references", str(files / "gold"),
     )  # fmt: skip
-    assert (scores["kind"], scores["lines"], scores["languages"]) == ("trees", 2, None)
+    assert (scores["kind"], scores["lines"], scores["languages"]) == ("parsing", 2, None)
     dropped, wrong = scores["scores"]["bracket_f1"], scores["scores"]["bracket_f1_all_lines"]
     assert dropped["score"] == pytest.approx(100 * 2 / 3)
     assert wrong["score"] == pytest.approx(100 * 2 * 2 / (3 + 6))
@@ -110,7 +108,7 @@ def test_step_leaves_no_half_file(files: Path, capsys: pytest.CaptureFixture[str
         run_step(files, "--languages", "en-de")
     with pytest.raises(SystemExit):
         run_step(files)
-    assert "--kind translations needs --languages" in capsys.readouterr().err
+    assert "--kind translation needs --languages" in capsys.readouterr().err
     assert not list(files.glob("*scores*"))
 
 
