@@ -7,12 +7,12 @@ with --tokens the line's spaces are the borders of words. A blank line gives a b
 import argparse
 import sys
 import time
-from collections import Counter
 
 from pipeline.corpora.penn_words import escape_brackets, penn_words
 from pipeline.corpora.trees import parse_tree, split_words
 from pipeline.files import iter_lines, write_lines
 from pipeline.progress import log
+from pipeline.results.tree_drawing import tree_svg
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +55,10 @@ def run(args: argparse.Namespace) -> int:
     lines = [_words_line(line, args.tokens) for line in iter_lines(args.input or sys.stdin.buffer)]
     if args.drawing and not 1 <= args.line <= len(lines):
         raise ValueError(f"--line must be from 1 to the input's {len(lines)} lines: {args.line}")
+    if args.drawing and not lines[args.line - 1]:
+        raise ValueError(
+            f"line {args.line} is blank and has no tree to draw; choose another --line"
+        )
     changes = {"constrained": args.constrained, "beam_size": args.beam_size}
     decoding = folder.decoding.model_copy(
         update={key: value for key, value in changes.items() if value is not None}
@@ -71,26 +75,16 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.buffer.writelines(tree.encode("utf-8") + b"\n" for tree in trees)
         sys.stdout.buffer.flush()
     if args.drawing:
-        _draw(args.drawing, trees[args.line - 1], args.line)
+        svg = tree_svg(parse_tree(trees[args.line - 1]))
+        write_lines(args.drawing, svg.removesuffix("\n").split("\n"))
     repairs = total_repairs(outputs)
     repaired = sum(1 for output in outputs if output.repairs)
     log(f"sentences: {len(lines)}, seconds: {time.perf_counter() - start:.1f}")
-    log(f"sentences repaired: {repaired}{_listing(Counter(repairs))}")
+    listing = "".join(f", {name}: {count}" for name, count in repairs.items())
+    log(f"sentences repaired: {repaired}{listing}")
     return 0
 
 
 def _words_line(line: str, tokens: bool) -> str:
     words = [escape_brackets(word) for word in split_words(line)] if tokens else penn_words(line)
     return " ".join(words)
-
-
-def _draw(path: str, tree: str, number: int) -> None:
-    from pipeline.results.tree_drawing import tree_svg
-
-    if not tree:
-        raise ValueError(f"line {number} is blank, so there is no tree to draw; choose --line")
-    write_lines(path, tree_svg(parse_tree(tree)).removesuffix("\n").split("\n"))
-
-
-def _listing(repairs: Counter[str]) -> str:
-    return "".join(f", {name}: {count}" for name, count in sorted(repairs.items()))

@@ -1,0 +1,123 @@
+"""The parse command on a parser with random weights: whatever it says, whole trees come out."""
+
+import sys
+from io import BytesIO, TextIOWrapper
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from pipeline.__main__ import main
+from pipeline.config.corpus import Subwords
+from pipeline.config.schema import DecodingConfig, ModelConfig
+from pipeline.corpora.linearise import symbol_inventory
+from pipeline.corpora.trees import leaves, parse_tree
+from pipeline.encoded import PAD_ID
+from pipeline.files import read_lines, write_json
+from pipeline.model.folder import save_model
+from pipeline.model.transformer import Transformer
+from pipeline.subwords.learn import learn
+
+TREES = [
+    "(S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .))",
+    "(S (NP (NN x)) (VP (VBZ is) (ADJP (JJ big))))",
+]
+
+
+@pytest.fixture(scope="module")
+def parser(tmp_path_factory):
+    """A model folder whose weights nobody trained."""
+    folder = tmp_path_factory.mktemp("parser")
+    text = ["the dog barks .", "x is big", "a big dog is the dog"]
+    subwords = Subwords(model_type="bpe", vocab_size=400, max_sentences=100, seed=1)
+    pieces = learn(text, n_pieces=290, subwords=subwords, corpus="toy")
+    (folder / "subwords").mkdir()
+    (folder / "subwords/subwords.model").write_bytes(pieces)
+    symbols = symbol_inventory(map(parse_tree, TREES), tags="keep")
+    write_json(folder / "subwords/symbols.json", symbols)
+    config = ModelConfig(
+        n_layers=1, d_model=16, d_ff=32, n_heads=2, d_k=8, d_v=8, dropout=0.0,
+        attention_dropout=0.0, positions="sinusoidal", max_positions=64, causal=True,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = Transformer(config, vocab_size=290 + len(symbols), pad_id=PAD_ID)
+    save_model(
+        folder / "model",
+        weights=dict(model.state_dict()),
+        kind="parsing",
+        languages=("words", "trees"),
+        model=config,
+        decoding=DecodingConfig(
+            n_average=1, beam_size=3, length_penalty=0.3, max_extra_tokens=20, constrained=True
+        ),
+        vocab_size=290 + len(symbols),
+        subwords=folder / "subwords",
+        card={},
+        tags="keep",
+    )
+    return folder / "model"
+
+
+def parse(monkeypatch, capfdbinary, text: str, *arguments) -> tuple[int, list[str], str]:
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text.encode())))
+    code = main(["parse", *map(str, arguments)])
+    out, err = capfdbinary.readouterr()
+    return code, out.decode().split("\n")[:-1], err.decode()
+
+
+def test_text_in_trees_out(parser, monkeypatch, capfdbinary):
+    text = "The dog (a big one) didn't bark.\n\nx is big\n"
+    code, lines, log = parse(monkeypatch, capfdbinary, text, "--model", parser)
+    assert code == 0
+    assert lines[1] == ""
+    words = "The dog -LRB- a big one -RRB- did n't bark ."
+    assert [leaves(parse_tree(line)) for line in (lines[0], lines[2])] == [
+        words.split(),
+        ["x", "is", "big"],
+    ]
+    assert "sentences: 3" in log
+    assert "sentences repaired: 0\n" in log
+
+
+def test_words_in_are_the_words_out(parser, monkeypatch, capfdbinary):
+    text = "don't  split(this) .\n"
+    for search in ("--constrained", "--no-constrained"):
+        arguments = ("--model", parser, "--tokens", search, "--beam-size", 2)
+        code, lines, log = parse(monkeypatch, capfdbinary, text, *arguments)
+        assert code == 0
+        assert leaves(parse_tree(lines[0])) == ["don't", "split-LRB-this-RRB-", "."]
+        assert (": 0\n" in log) == (search == "--constrained")
+
+
+def test_files_and_a_drawing(parser, tmp_path, monkeypatch, capfdbinary):
+    (tmp_path / "in.txt").write_bytes(b"x is\nthe dog barks\n")
+    arguments = ("--input", tmp_path / "in.txt", "--output", tmp_path / "out.txt")
+    drawing = ("--drawing", tmp_path / "tree.svg", "--line", 2)
+    code, lines, _ = parse(monkeypatch, capfdbinary, "", "--model", parser, *arguments, *drawing)
+    assert (code, lines) == (0, [])
+    assert leaves(parse_tree(read_lines(tmp_path / "out.txt")[1])) == ["the", "dog", "barks"]
+    title = ElementTree.parse(tmp_path / "tree.svg").getroot()[0]
+    assert title.text == "the dog barks"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("x\n", ["--drawing", "t.svg", "--line", "2"], "--line must be from 1 to the input's 1"),
+        ("\n", ["--drawing", "t.svg"], "line 1 is blank"),
+        ("x\n", ["--beam-size", "0"], "--beam-size must be at least 1: 0"),
+        ("x\n", ["--device", "abacus"], "device must be auto, cpu"),
+    ],
+)
+def test_wrong_input_is_named(text, arguments, message, parser, tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    code, _, log = parse(monkeypatch, capfdbinary, text, "--model", parser, *arguments)
+    assert code == 1
+    assert message in log
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_holds_no_parser(tmp_path, monkeypatch, capfdbinary):
+    code, _, log = parse(monkeypatch, capfdbinary, "x\n", "--model", tmp_path)
+    assert code == 1
+    assert "not a model folder" in log
