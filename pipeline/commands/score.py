@@ -15,8 +15,6 @@ from pipeline.evaluation.scores import Scored, compare, score_translations, scor
 from pipeline.evaluation.significance import RESAMPLES, SEED, TESTS
 from pipeline.files import commit, read_lines, sha256_of
 
-EXIT_BAD_INPUT = 1  # argparse itself leaves with 2 for wrong options
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -49,16 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print scores on stdout and warnings on stderr; 0, or 1 where the input cannot be scored."""
-    try:
-        _run(args)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_BAD_INPUT
-    return 0
+    """Print scores on stdout and warnings on stderr; return 0.
 
-
-def _run(args: argparse.Namespace) -> None:
+    Raises ValueError or OSError where the input cannot be scored.
+    """
     if len(args.hypotheses) > 2:
         raise ValueError(f"--hypotheses takes one or two files: {len(args.hypotheses)}")
     if args.resamples < 0:
@@ -69,7 +61,7 @@ def _run(args: argparse.Namespace) -> None:
             raise ValueError("--evalb lists the sentences of one file of trees: give --trees")
         sentences = score_brackets(read_lines(args.hypotheses[0]), references, name=args.references)
         print("\n".join(evalb_report(sentences)))
-        return
+        return 0
     systems = [_score(args, path, references) for path in args.hypotheses]
     for path, scored in zip(args.hypotheses, systems, strict=True):
         for warning in scored.warnings:
@@ -79,6 +71,7 @@ def _run(args: argparse.Namespace) -> None:
         print(json.dumps(_as_data(args, systems, comparison), indent=2, ensure_ascii=False))
     else:
         print("\n".join(_table(args, systems, comparison)))
+    return 0
 
 
 def _score(args: argparse.Namespace, path: str, references: list[str]) -> Scored:

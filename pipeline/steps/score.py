@@ -44,17 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.statistics:
         write_statistics(options.statistics, scored)
     decode = read_json(options.decode)
-    write_json(
-        options.output,
-        {
-            **scored.as_data(),
-            "test_set": options.test_set,
-            "languages": options.languages,
-            "reference_sha256": sha256_of(options.references),
-            **{fact: decode.get(fact) for fact in FACTS},
-            "commit": commit(),
-        },
-    )
+    about = {
+        "test_set": options.test_set,
+        "languages": options.languages,
+        "reference_sha256": sha256_of(options.references),
+        **{fact: decode.get(fact) for fact in FACTS},
+        "commit": commit(),
+    }
+    write_json(options.output, {**scored.as_data(), **about})
 
 
 if __name__ == "__main__":

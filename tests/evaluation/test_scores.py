@@ -1,6 +1,5 @@
 """Scores as data: what travels with a number, the step's file, the command, and no torch."""
 
-import argparse
 import json
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.commands import score as command
+from pipeline.__main__ import main
 from pipeline.evaluation.scores import (
     compare,
     compare_statistics,
@@ -57,9 +56,7 @@ def run_step(files: Path, *more: str) -> dict:
 
 
 def run_command(*arguments: object) -> int:
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.run(parser.parse_args([str(argument) for argument in arguments]))
+    return main(["score", *map(str, arguments)])
 
 
 def test_step_writes_what_a_number_needs(files: Path) -> None:
@@ -195,7 +192,7 @@ def test_command_says_what_is_wrong(
     assert run_command(*arguments) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith("error: ")
+    assert printed.err.startswith("score: ")
     assert message in printed.err
 
 
