@@ -7,6 +7,7 @@ the ends of lines ("\\n", "\\r\\n"); every other character, a no-break space too
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +19,7 @@ EMPTY_ELEMENT = "-NONE-"
 UNTAGGED = "XX"
 WORD = re.compile(r"[^ \t\r\n]+")
 TOKEN = re.compile(r"[()]|[^ \t\r\n()]+")
-UNWRITABLE = re.compile(r"[ \t\r\n()]|^$")
+UNWRITABLE = re.compile(r"[ \t\r\n()]")
 
 
 class Tree:
@@ -47,7 +48,8 @@ class Tree:
         return hash(tuple(_shape(self)))
 
     def __repr__(self) -> str:
-        return f"parse_tree({' '.join(_pieces(self))!r})"
+        words = leaves(self)
+        return f"<Tree {self.label}, {len(words)} words: {' '.join(words)[:60]!r}>"
 
 
 def parse_tree(text: str) -> Tree:
@@ -92,11 +94,13 @@ def clean(tree: Tree) -> Tree:
         for child in children:
             if isinstance(child, str):
                 kept.append(Tree(UNTAGGED, (child,)))
-            elif not child.is_preterminal:
-                stack.append((bare_label(child.label), iter(child.children), []))
+                continue
+            inside = child.children
+            if len(inside) != 1 or not isinstance(inside[0], str):
+                stack.append((bare_label(child.label), iter(inside), []))
                 break
-            elif child.label != EMPTY_ELEMENT:
-                kept.append(Tree(bare_label(child.label) or UNTAGGED, child.children))
+            if child.label != EMPTY_ELEMENT:
+                kept.append(Tree(bare_label(child.label) or UNTAGGED, inside))
         else:
             stack.pop()
             if not stack:
@@ -107,10 +111,11 @@ def clean(tree: Tree) -> Tree:
             elif kept:
                 parent.append(Tree(label, kept))
     if not top:
-        raise ValueError(f"tree without words: {' '.join(_pieces(tree))[:60]!r}")
+        raise ValueError(f"tree without words but traces: {' '.join(leaves(tree))[:60]!r}")
     return _with_one_root(top[0])
 
 
+@cache
 def bare_label(label: str) -> str:
     """The category before the first "-" or "=": NP-SBJ-1 gives NP, ADVP=2 ADVP.
 
@@ -127,16 +132,41 @@ def to_line(tree: Tree) -> str:
     Raises ValueError for a word or label that holds white space or a bracket, or a word of no
     characters: the line could not be read again. Brackets in text are written -LRB- and -RRB-.
     """
-    for node in preorder(tree):
-        name = node if isinstance(node, str) else node.label
-        if UNWRITABLE.search(name) and not _may_lack_label(node):
-            raise ValueError(f"no white space or brackets in labels and words of trees: {name!r}")
-    return "".join(_pieces(tree))
+    pieces: list[str] = []
+    names: list[str] = []
+    stack: list[Tree | str | None] = [tree]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            pieces.append(")")
+        elif isinstance(node, str):
+            names.append(node)
+            pieces.append(f" {node}")
+        else:
+            children = node.children
+            # A word right after "(" would be taken for the label.
+            if node.label or not children or isinstance(children[0], str):
+                names.append(node.label)
+            pieces.append(f" ({node.label}")
+            stack.append(None)
+            stack.extend(children[::-1])
+    if "" in names or UNWRITABLE.search("".join(names)):
+        wrong = next(name for name in names if name == "" or UNWRITABLE.search(name))
+        raise ValueError(f"a word or label that no line of a tree can hold: {wrong!r}")
+    return "".join(pieces)[1:]
 
 
 def leaves(tree: Tree) -> list[str]:
     """The words, left to right."""
-    return [node for node in preorder(tree) if isinstance(node, str)]
+    words: list[str] = []
+    stack: list[Tree | str] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            words.append(node)
+        else:
+            stack.extend(node.children[::-1])
+    return words
 
 
 def tagged_leaves(tree: Tree) -> list[tuple[str, str]]:
@@ -169,11 +199,6 @@ def preorder(tree: Tree) -> Iterator[Tree | str]:
         yield node
         if isinstance(node, Tree):
             stack.extend(reversed(node.children))
-
-
-def _may_lack_label(node: Tree | str) -> bool:
-    """A word right after "(" would be taken for the label."""
-    return isinstance(node, Tree) and node.label == "" and not isinstance(node.children[0], str)
 
 
 def _scan(
@@ -230,22 +255,3 @@ def _with_one_root(tree: Tree) -> Tree:
 def _shape(tree: Tree) -> Iterator[str | tuple[str, int]]:
     for node in preorder(tree):
         yield node if isinstance(node, str) else (node.label, len(node.children))
-
-
-def _pieces(tree: Tree) -> Iterator[str]:
-    """The pieces of the tree's line, joined without separators."""
-    stack: list[Tree | str | None] = [tree]
-    first = True
-    while stack:
-        node = stack.pop()
-        if node is None:
-            yield ")"
-            continue
-        yield "" if first else " "
-        first = False
-        if isinstance(node, str):
-            yield node
-        else:
-            yield f"({node.label}"
-            stack.append(None)
-            stack.extend(reversed(node.children))
