@@ -138,6 +138,7 @@ class DemoScale:
     ):
         run = f"{experiment}-seed{seed}"
         averaged = 1 if split == "dev" else 5
+        facts = {"languages": "en-fr" if experiment.startswith("enfr") else "en-de", **facts}
         entries = {
             name: {
                 "score": value,
@@ -159,6 +160,44 @@ class DemoScale:
         run = f"{experiment}-seed{seed}"
         entries = {"bracket_f1": entry, "bracket_f1_all_lines": {**entry, "score": f1 - 0.1}}
         self._scores(experiment, seed, "test", 5, run, "parsing", entries, facts)
+
+    def texts(self, corpus: str, languages: str, *, lines: int = 60) -> None:
+        """Test text of a corpus: made-up words, source and target alike."""
+        noise = random.Random(corpus)
+        words = ["the", "old", "dog", "sees", "house", "which", "sleeps", "often", "girl", "small"]
+        texts = [
+            " ".join(noise.choices(words, k=noise.randint(4, 25))) + " ." for _ in range(lines)
+        ]
+        for side in languages.split("-"):
+            path = self.folder / "corpora" / corpus / "text" / f"test.{side}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{text}\n" for text in texts))
+
+    def hypotheses(self, experiment: str, corpus: str, language: str, seed: int = 1) -> None:
+        """The references with some words lost, beside the scores."""
+        noise = random.Random(experiment)
+        references = (self.folder / "corpora" / corpus / "text" / f"test.{language}").read_text()
+        kept = [
+            " ".join(word for word in line.split(" ") if noise.random() > 0.04)
+            for line in references.split("\n")[:-1]
+        ]
+        folder = self.folder / "runs" / f"{experiment}-seed{seed}" / "average5" / "test"
+        (folder / "hypotheses.txt").write_text("".join(f"{line}\n" for line in kept))
+
+    def attention(self, n_heads: int = 8) -> Path:
+        """A map of made-up heads, each with its own favourite offset."""
+        pieces = "▁the ▁law ▁will ▁never ▁be ▁per fect , ▁but ▁its ▁appli cation ▁is ▁just . </s>"
+        names = pieces.split()
+        heads = []
+        for head in range(n_heads):
+            rows = []
+            for query in range(len(names)):
+                favourite = (query + 3 * head) % len(names)
+                raw = [math.exp(-abs(key - favourite)) for key in range(len(names))]
+                rows.append([value / sum(raw) for value in raw])
+            heads.append(rows)
+        data = {"layer": 2, "heads": heads, "pieces": names, "name": "attention_1"}
+        return write(self.folder / "attention" / "attention_1.json", data)
 
     def _scores(self, experiment, seed, split, averaged, run, kind, entries, facts):
         manifest = {
@@ -223,6 +262,9 @@ class DemoScale:
         for number, experiment in enumerate(("ende_base", "ende_big", "enfr_base", "enfr_big")):
             self.train(experiment, corpus=f"grammar_{experiment[:4]}")
             self.score(experiment, bleu=84.0 + number)
+            corpus, language = f"grammar_{experiment[:4]}", experiment[2:4]
+            self.texts(corpus, f"en-{language}")
+            self.hypotheses(experiment, corpus, language)
         for number, name in enumerate(
             ("ende_base", "ende_big", *(f"table3_{v}" for v in VARIATIONS))
         ):

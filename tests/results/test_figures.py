@@ -1,0 +1,176 @@
+import json
+import math
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
+
+from pipeline.evaluation.cost import load_devices
+from pipeline.results.costs import Rates
+from pipeline.results.figure_style import COLOURS, LINES, variant
+from pipeline.results.figures_model import draw_positions
+from pipeline.results.figures_scores import (
+    Translations,
+    bleu_by_length,
+    draw_ablation,
+    length_bins,
+)
+from pipeline.results.figures_training import panels_of
+from pipeline.results.metrics import read_curves, smooth
+from pipeline.results.published import load_published
+from pipeline.results.runs import gather_runs, read_manifests
+from pipeline.results.tables import build_table
+from pipeline.steps import figures
+
+LINE = st.lists(st.sampled_from(["a", "bb", "ccc"]), min_size=1, max_size=12).map(" ".join)
+TABLES = ("table2", "table3", "table4")
+
+
+def draw(demo, paths, output, *more):
+    lists = {"runs": demo.trains, "scores": demo.scores, "perplexities": demo.perplexities}
+    given_paths = [
+        text for name, files in lists.items() for text in (f"--{name}", *map(str, files))
+    ]
+    folders = ["--corpora", str(demo.folder / "corpora"), "--paper", str(paths.paper)]
+    devices = ["--devices", str(paths.root / "config" / "devices.yaml")]
+    options = ["--scale", "demo", "--output", str(output)]
+    figures.main([*given_paths, *folders, *devices, *options, *more])
+    return json.loads((output / "figures.json").read_text())["figures"]
+
+
+def test_every_figure_is_drawn_as_svg_and_png_with_a_caption(demo_scale, paths, tmp_path):
+    demo_scale.everything()
+    found = draw(demo_scale, paths, tmp_path, "--attention", str(demo_scale.attention()))
+    names = [entry["name"] for entry in found]
+    assert {
+        "attention_1_long_distance",
+        "attention_1_one_word",
+        "attention_1_two_heads",
+        "positions",
+        "learning_rate",
+        "training_loss",
+        "dev_perplexity",
+        "speed",
+        "ablation",
+        "bleu_by_length",
+    } == set(names)
+    for entry in found:
+        assert len(entry["caption"]) > 30
+        svg, png = (tmp_path / name for name in entry["files"])
+        assert ElementTree.parse(svg).getroot().tag.endswith("svg")
+        assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_drawn_is_left_out(demo_scale, paths, tmp_path):
+    assert draw(demo_scale, paths, tmp_path) == []
+    demo_scale.train("ende_base")
+    names = {entry["name"] for entry in draw(demo_scale, paths, tmp_path)}
+    assert "training_loss" in names
+    assert not names & {"ablation", "bleu_by_length", "layer_times"}
+
+
+def test_equal_data_give_equal_files(demo_scale, paths, tmp_path):
+    demo_scale.train("ende_base")
+    for folder in ("first", "second"):
+        draw(demo_scale, paths, tmp_path / folder)
+    for path in (tmp_path / "first").iterdir():
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+@given(st.lists(LINE, min_size=1, max_size=60), st.integers(1, 8))
+def test_every_sentence_is_in_one_length_bin(lines, n_bins):
+    bins = length_bins(lines, n_bins=n_bins)
+    assert len(bins) <= n_bins
+    for line in lines:
+        assert sum(first <= len(line.split()) <= last for first, last in bins) == 1
+
+
+def test_a_bin_has_the_sacrebleu_of_its_sentences():
+    references = ["a b c d e", "a b c d e f g h", "x y z w"]
+    hypotheses = ["a b c d x", "a b c d e f g h", "x y z w"]
+    texts = Translations("x", references, hypotheses, references)
+    (short, n_short), (long, n_long) = bleu_by_length(texts, [(1, 5), (6, 9)])
+    expected = BLEU().corpus_score([hypotheses[0], hypotheses[2]], [[references[0], references[2]]])
+    assert (n_short, n_long) == (2, 1)
+    assert math.isclose(short, expected.score)
+    assert math.isclose(long, 100.0)
+
+
+def test_a_step_written_twice_counts_once_the_last_time(tmp_path):
+    lines = [{"step": 10, "loss": 5.0}, {"step": 20, "loss": 4.0}, {"step": 20, "loss": 3.0}]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    train = {"folder": str(tmp_path), "run": "r", "experiment": "e", "seed": 1}
+    assert read_curves(train).points("loss") == ([10, 20], [5.0, 3.0])
+    assert read_curves(train).points("lr") == ([], [])
+
+
+def test_a_broken_line_is_named(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n{"step":\n')
+    train = {"folder": str(tmp_path), "run": "r", "experiment": "e", "seed": 1}
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2"):
+        read_curves(train)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200))
+def test_smoothing_stays_within_the_values_and_keeps_straight_lines(values):
+    shown = smooth(values)
+    assert len(shown) == len(values)
+    slack = 1e-9 * (1 + max(map(abs, values)))
+    assert min(values) - slack <= min(shown)
+    assert max(shown) <= max(values) + slack
+    line = [3.0 * i for i in range(len(values))]
+    assert all(math.isclose(a, b, abs_tol=1e-6) for a, b in zip(smooth(line), line, strict=True))
+
+
+def test_each_run_stands_in_one_panel_and_base_beside_its_variations(paths):
+    tables = [load_published(paths.paper / f"{name}.yaml") for name in TABLES]
+    experiments = {row.experiment for table in tables for row in table.rows()} - {None}
+    runs = [SimpleNamespace(experiment=name) for name in (*sorted(experiments), "my_own")]
+    places = {run.experiment: [] for run in runs}
+    for panel, members in panels_of(runs, tables).items():
+        for _, found in members:
+            places[found[0].experiment].append(panel)
+    variations = [f"Table 3 ({letter})" for letter in "ABCDE"]
+    assert places.pop("ende_base") == ["English to German", *variations]
+    assert places.pop("my_own") == ["others"]
+    assert all(len(panels) == 1 for panels in places.values())
+
+
+def test_no_two_curves_differ_by_colour_alone():
+    styles = [variant(index) for index in range(len(COLOURS))]
+    assert len({str(style["linestyle"]) for style in styles}) == len(COLOURS) == len(LINES)
+
+
+def test_positions_are_the_papers():
+    drawn = draw_positions(8)
+    image = drawn.figure.axes[0].images[0].get_array()
+    sines, cosines = np.asarray(image)[:, :4], np.asarray(image)[:, 4:]
+    for position in (0, 1, 50):
+        for i in range(4):
+            angle = position / 10000 ** (2 * i / 8)
+            assert math.isclose(sines[position, i], math.sin(angle), abs_tol=1e-12)
+            assert math.isclose(cosines[position, i], math.cos(angle), abs_tol=1e-12)
+
+
+def test_ablation_shows_distances_from_base(demo_scale, paths):
+    demo_scale.score("ende_base", split="dev", bleu=80.0)
+    demo_scale.score("table3_c_n2", split="dev", bleu=70.0)
+    published = load_published(paths.paper / "table3.yaml")
+    scores = read_manifests(demo_scale.scores)
+    runs = gather_runs(
+        trains={}, scores=scores, perplexities={}, scale="demo", split="dev", n_average=1
+    )
+    rates = Rates(load_devices(paths.root / "config" / "devices.yaml"))
+    drawn = draw_ablation(build_table(published, runs, rates=rates).frame, scale="demo")
+    paper, ours = drawn.figure.axes[0].collections[1:3]
+    row = [label.get_text() for label in drawn.figure.axes[0].get_yticklabels()].index(
+        "C  n_layers 2"
+    )
+    assert math.isclose(ours.get_offsets()[row][0], -10.0)
+    assert math.isclose(paper.get_offsets()[row][0], 23.7 - 25.8)
+    others = np.delete(np.asarray(ours.get_offsets())[:, 0], row)
+    assert np.isnan(others.astype(float)).all()
