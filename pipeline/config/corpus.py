@@ -83,10 +83,15 @@ class Part(Closed):
 
     name: str
     files: dict[str, str] = Field(description="side: name of a download")
+    at_hand: dict[str, str] = Field(
+        default={},
+        description="side: path below data_root of its unpacked text, which is then read instead",
+    )
     members: dict[str, Names] = Field(
         default={},
         description="side: names that the archive's member may have, shell patterns allowed; of "
-        "a treebank: patterns of the files that are read, or sections such as wsj:02-21",
+        "a treebank: patterns of the files that are read (of those after ! none is), or sections "
+        "such as wsj:02-21",
     )
     format: Format = "text"
     fields: dict[str, str] = Field(

@@ -9,10 +9,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import IO
 
-from pipeline.corpora.archives import open_text
+from pipeline.corpora.archives import list_members, open_text
 from pipeline.corpora.sgml import iter_segments
 from pipeline.corpora.sources import SourceFile, SourcePart
 from pipeline.corpora.treebanks import iter_treebank
@@ -52,7 +54,8 @@ def iter_tree_pairs(part: SourcePart, *, warn: Warn) -> Iterator[tuple[bytes, by
     file = part.sides["trees"]
     first, last = part.take or (1, None)
     counts: Counter[str] = Counter()
-    trees = iter_treebank(file.path, members=file.members, counts=counts, warn=warn)
+    members = _without_excluded(file)
+    trees = iter_treebank(file.path, members=members, counts=counts, warn=warn)
     for number, tree in enumerate(trees, start=1):
         if number >= first and (last is None or number <= last):
             yield " ".join(leaves(tree)).encode("utf-8"), to_line(tree).encode("utf-8")
@@ -72,6 +75,20 @@ def iter_side(file: SourceFile, *, warn: Warn) -> Iterator[bytes]:
         yield from _READERS[file.format](text, file)
         if digests:
             digests.check(file, warn)
+
+
+def _without_excluded(file: SourceFile) -> Sequence[str]:
+    """The members' names, if some patterns (after "!") exclude; else the patterns themselves."""
+    excluded = [pattern[1:] for pattern in file.members if pattern.startswith("!")]
+    if not excluded:
+        return file.members
+    wanted = [pattern for pattern in file.members if not pattern.startswith("!")]
+    return [
+        escape(name)
+        for name in list_members(file.path)
+        if any(fnmatchcase(name, pattern) for pattern in wanted)
+        and not any(fnmatchcase(name, pattern) for pattern in excluded)
+    ]
 
 
 def _check_lines(part: SourcePart, count: int, warn: Warn) -> None:
