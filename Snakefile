@@ -16,9 +16,9 @@ include: "workflow/rules/results.smk"
 
 rule all:
     default_target: True
-    localrule: True
     input:
         deliverables(),
+    localrule: True
 
 
 onsuccess:

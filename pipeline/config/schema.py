@@ -99,7 +99,9 @@ class Experiment(Closed):
     task: Task
     tables: tuple[Table, ...] = Field(description="tables that show it", strict=False)
     seeds: tuple[int, ...] | None = Field(
-        description="seeds of this experiment; null takes those of config.yaml", strict=False
+        default=None,
+        description="seeds of this experiment; null takes those of config.yaml",
+        strict=False,
     )
     model: ModelConfig
     training: TrainingConfig

@@ -7,7 +7,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 # Jobs run the interpreter that runs Snakemake, whether or not its environment is activated.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+os.environ["PATH"] = os.pathsep.join(
+    [str(Path(sys.executable).parent), os.environ["PATH"]]
+)
 sys.path.insert(0, workflow.basedir)
 
 from pipeline.config.loading import ConfigError, load_project
@@ -62,7 +64,9 @@ def corpus(wildcards):
 
 def corpus_path(path):
     """An input function: `path` below the folder of the corpus that a run trains on."""
-    return lambda wildcards: f"{R}/corpora/{corpus(wildcards).name}/{path}".format(**wildcards)
+    return lambda wildcards: f"{R}/corpora/{corpus(wildcards).name}/{path}".format(
+        **wildcards
+    )
 
 
 def experiment_file(wildcards):
@@ -88,7 +92,9 @@ def evaluations(table):
     for run, (name, _) in RUNS.items():
         shown = PROJECT.experiments[name]
         if table in shown.tables:
-            n_average, split = (1, "dev") if table == "table3" else (shown.decoding.n_average, "test")
+            n_average, split = (
+                (1, "dev") if table == "table3" else (shown.decoding.n_average, "test")
+            )
             found.append(f"{R}/runs/{run}/average{n_average}/{split}")
     return found
 
@@ -107,6 +113,16 @@ def evaluations_of(experiment):
     )
 
 
+def stage(experiment, file):
+    """A file of each evaluation of an experiment."""
+    return [f"{folder}/{file}" for folder in evaluations_of(experiment)]
+
+
+def reasons():
+    """Why a row of a table is blank: tasks for which the scale names no corpus."""
+    return "{}"
+
+
 def trainings(folders):
     """train.json of the runs behind evaluations."""
     return sorted({f"{folder.split('/average')[0]}/train.json" for folder in folders})
@@ -115,12 +131,23 @@ def trainings(folders):
 def table_inputs(table):
     """Files that a table is made of, by name."""
     folders = evaluations(table)
-    perplexities = [f"{folder}/perplexity.json" for folder in folders] if table == "table3" else []
+    perplexities = (
+        [f"{folder}/perplexity.json" for folder in folders] if table == "table3" else []
+    )
     return {
         "runs": trainings(folders),
         "scores": [f"{folder}/scores.json" for folder in folders],
         "perplexities": perplexities,
     }
+
+
+def figure_inputs():
+    """Everything that tables 2 to 4 are made of, each file once."""
+    found = {"runs": set(), "scores": set(), "perplexities": set()}
+    for table in TABLES[1:]:
+        for name, files in table_inputs(table).items():
+            found[name].update(files)
+    return {name: sorted(files) for name, files in found.items()}
 
 
 def deliverables():
@@ -134,7 +161,7 @@ def deliverables():
         elif result == "report":
             made.append(f"{R}/report.html")
         else:
-            made += [f"{folder}/scores.json" for folder in evaluations_of(result)]
+            made += stage(result, "scores.json")
     return made
 
 

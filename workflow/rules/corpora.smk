@@ -6,18 +6,18 @@ rule download:
         ancient("config/corpora/{corpus}.yaml"),
     output:
         R + "/corpora/{corpus}/sources.json",
-    wildcard_constraints:
-        corpus="|".join(FETCHED) or "(?!)",
-    params:
-        corpus=corpus_section,
-        data_root=PROJECT.config.data_root or "",
     log:
         R + "/logs/download/{corpus}.log",
     benchmark:
         R + "/benchmarks/download/{corpus}.tsv"
+    wildcard_constraints:
+        corpus="|".join(FETCHED) or "(?!)",
+    retries: 2
     conda:
         "../../envs/text.yaml"
-    retries: 2
+    params:
+        corpus=corpus_section,
+        data_root=PROJECT.config.data_root or "",
     shell:
         "python -m pipeline.steps.download --corpus {params.corpus:q} --data-root {params.data_root:q}"
         " --cache results/downloads --output {output:q} 2> >(tee {log:q} >&2)"
@@ -30,17 +30,17 @@ rule generate:
     output:
         sources=R + "/corpora/{corpus}/sources.json",
         raw=directory(R + "/corpora/{corpus}/raw"),
-    wildcard_constraints:
-        corpus="|".join(GENERATED) or "(?!)",
-    params:
-        corpus=corpus_section,
-        folder=R + "/corpora/{corpus}",
     log:
         R + "/logs/generate/{corpus}.log",
     benchmark:
         R + "/benchmarks/generate/{corpus}.tsv"
+    wildcard_constraints:
+        corpus="|".join(GENERATED) or "(?!)",
     conda:
         "../../envs/text.yaml"
+    params:
+        corpus=corpus_section,
+        folder=R + "/corpora/{corpus}",
     shell:
         "python -m pipeline.steps.generate --corpus {params.corpus:q} --folder {params.folder:q} 2> {log:q}"
 
@@ -52,14 +52,14 @@ rule prepare:
     output:
         text=directory(R + "/corpora/{corpus}/text"),
         report=R + "/corpora/{corpus}/prepare.json",
-    params:
-        corpus=corpus_section,
     log:
         R + "/logs/prepare/{corpus}.log",
     benchmark:
         R + "/benchmarks/prepare/{corpus}.tsv"
     conda:
         "../../envs/text.yaml"
+    params:
+        corpus=corpus_section,
     shell:
         "python -m pipeline.steps.prepare --corpus {params.corpus:q} --sources {input.sources:q}"
         " --output {output.text:q} --report {output.report:q} 2> {log:q}"
@@ -71,14 +71,14 @@ rule learn_subwords:
         code=code("steps/learn_subwords.py", "subwords/learn.py"),
     output:
         directory(R + "/corpora/{corpus}/subwords"),
-    params:
-        corpus=corpus_section,
     log:
         R + "/logs/learn_subwords/{corpus}.log",
     benchmark:
         R + "/benchmarks/learn_subwords/{corpus}.tsv"
     conda:
         "../../envs/text.yaml"
+    params:
+        corpus=corpus_section,
     shell:
         "python -m pipeline.steps.learn_subwords --corpus {params.corpus:q} --text {input.text:q}"
         " --output {output:q} 2> {log:q}"
@@ -91,8 +91,6 @@ rule encode:
         code=code("steps/encode.py", "subwords/encode.py"),
     output:
         directory(R + "/corpora/{corpus}/encoded"),
-    params:
-        corpus=corpus_section,
     log:
         R + "/logs/encode/{corpus}.log",
     benchmark:
@@ -100,6 +98,8 @@ rule encode:
     conda:
         "../../envs/text.yaml"
     threads: 1
+    params:
+        corpus=corpus_section,
     shell:
         "python -m pipeline.steps.encode --corpus {params.corpus:q} --text {input.text:q}"
         " --subwords {input.subwords:q} --threads {threads} --output {output:q} 2> {log:q}"

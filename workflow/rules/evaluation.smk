@@ -9,10 +9,6 @@ rule decode:
     output:
         hypotheses=AVERAGE + "/{split}/hypotheses.txt",
         report=AVERAGE + "/{split}/decode.json",
-    params:
-        decoding=lambda wildcards: section(experiment(wildcards).decoding),
-        source=lambda wildcards: corpus(wildcards).languages[0],
-        test_set=lambda wildcards: corpus(wildcards).test_sets[wildcards.split],
     log:
         R + "/logs/decode/{run}-{n_average}-{split}.log",
     benchmark:
@@ -22,6 +18,10 @@ rule decode:
     threads: 1
     resources:
         max_tokens=4096,
+    params:
+        decoding=lambda wildcards: section(experiment(wildcards).decoding),
+        source=lambda wildcards: corpus(wildcards).languages[0],
+        test_set=lambda wildcards: corpus(wildcards).test_sets[wildcards.split],
     shell:
         "python -m pipeline.steps.decode --model {input.model:q}"
         " --text {input.text:q}/{wildcards.split}.{params.source}"
@@ -37,8 +37,6 @@ rule perplexity:
         code=code("steps/perplexity.py", "model/likelihood.py"),
     output:
         AVERAGE + "/{split}/perplexity.json",
-    params:
-        test_set=lambda wildcards: corpus(wildcards).test_sets[wildcards.split],
     log:
         R + "/logs/perplexity/{run}-{n_average}-{split}.log",
     benchmark:
@@ -47,6 +45,8 @@ rule perplexity:
         "../../envs/training.yaml"
     resources:
         max_tokens=4096,
+    params:
+        test_set=lambda wildcards: corpus(wildcards).test_sets[wildcards.split],
     shell:
         "python -m pipeline.steps.perplexity --model {input.model:q}"
         " --encoded {input.encoded:q}/{wildcards.split} --split {wildcards.split}"
@@ -62,17 +62,17 @@ rule score:
         code=code("steps/score.py", "evaluation/bleu.py", "evaluation/brackets.py"),
     output:
         AVERAGE + "/{split}/scores.json",
-    params:
-        kind=lambda wildcards: corpus(wildcards).kind,
-        languages=lambda wildcards: "-".join(corpus(wildcards).languages),
-        reference=lambda wildcards: corpus(wildcards).languages[1],
-        test_set=lambda wildcards: corpus(wildcards).test_sets[wildcards.split],
     log:
         R + "/logs/score/{run}-{n_average}-{split}.log",
     benchmark:
         R + "/benchmarks/score/{run}-{n_average}-{split}.tsv"
     conda:
         "../../envs/text.yaml"
+    params:
+        kind=lambda wildcards: corpus(wildcards).kind,
+        languages=lambda wildcards: "-".join(corpus(wildcards).languages),
+        reference=lambda wildcards: corpus(wildcards).languages[1],
+        test_set=lambda wildcards: corpus(wildcards).test_sets[wildcards.split],
     shell:
         "python -m pipeline.steps.score --kind {params.kind} --languages {params.languages:q}"
         " --hypotheses {input.hypotheses:q}"

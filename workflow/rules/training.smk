@@ -10,6 +10,19 @@ rule train:
         subwords=corpus_path("subwords"),
     output:
         R + "/runs/{run}/train.json",
+    log:
+        R + "/logs/train/{run}.log",
+    benchmark:
+        R + "/benchmarks/train/{run}.tsv"
+    priority: lambda wildcards: 10 if experiment(wildcards).name == "ende_base" else 0
+    retries: 2
+    conda:
+        "../../envs/training.yaml"
+    threads: 1
+    resources:
+        ranks=1,
+        zero_stage=0,
+        max_tokens=8192,
     params:
         model=lambda wildcards: section(experiment(wildcards).model),
         training=lambda wildcards: section(experiment(wildcards).training),
@@ -19,19 +32,6 @@ rule train:
         corpus=lambda wildcards: corpus(wildcards).name,
         checkpoints=R + "/checkpoints",
         scale=SCALE,
-    log:
-        R + "/logs/train/{run}.log",
-    benchmark:
-        R + "/benchmarks/train/{run}.tsv"
-    conda:
-        "../../envs/training.yaml"
-    threads: 1
-    resources:
-        ranks=1,
-        zero_stage=0,
-        max_tokens=8192,
-    priority: lambda wildcards: 10 if experiment(wildcards).name == "ende_base" else 0
-    retries: 2
     shell:
         "python -m pipeline.steps.train --encoded {input.encoded:q} --buckets {input.buckets:q}"
         " --subwords {input.subwords:q} --model {params.model:q} --training {params.training:q}"
@@ -49,15 +49,15 @@ rule average:
         code=code("steps/average.py", "training/averaging.py"),
     output:
         directory(AVERAGE + "/model"),
-    params:
-        corpus=lambda wildcards: section(corpus(wildcards)),
-        decoding=lambda wildcards: section(experiment(wildcards).decoding),
     log:
         R + "/logs/average/{run}-{n_average}.log",
     benchmark:
         R + "/benchmarks/average/{run}-{n_average}.tsv"
     conda:
         "../../envs/training.yaml"
+    params:
+        corpus=lambda wildcards: section(corpus(wildcards)),
+        decoding=lambda wildcards: section(experiment(wildcards).decoding),
     shell:
         "python -m pipeline.steps.average --train {input.train:q} --n-average {wildcards.n_average}"
         " --subwords {input.subwords:q} --corpus {params.corpus:q}"
