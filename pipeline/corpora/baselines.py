@@ -10,8 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 
-K1, B = 1.2, 0.75  # the usual constants of BM25
-
 
 def copy_source(sources: Sequence[str]) -> list[str]:
     """The hypotheses of a system that gives back its input."""
@@ -26,8 +24,8 @@ def nearest_sentence(
 ) -> list[str]:
     """For each source, the target of the most similar training source; ties go to the first.
 
-    Similarity is BM25 over lower-cased words and pairs of neighbouring words, so that shared word
-    order counts too.
+    Similarity is Dice's coefficient, twice what two sentences share over what they have, of words
+    and pairs of neighbouring words, lower-cased and weighted by rarity: order and length count.
     Raises ValueError if the training sides differ in length or are empty.
     """
     if len(train_sources) != len(train_targets) or not train_sources:
@@ -40,33 +38,36 @@ def nearest_sentence(
 
 
 class _Index:
-    """Sentences by the terms they hold, each posting with its BM25 weight."""
+    """Sentences by the terms they hold."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         postings: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        lengths = np.zeros(len(sentences))
         for number, sentence in enumerate(sentences):
-            terms = Counter(_terms(sentence))
-            lengths[number] = terms.total()
-            for term, count in terms.items():
+            for term, count in Counter(_terms(sentence)).items():
                 numbers, counts = postings[term]
                 numbers.append(number)
                 counts.append(count)
-        damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0))
         self._size = len(sentences)
+        self._totals = np.zeros(self._size)  # weight of all terms of a sentence
         self._postings: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for term, (numbers, counts) in postings.items():
             where, count = np.array(numbers), np.array(counts, dtype=float)
-            rarity = math.log(1 + (self._size - len(where) + 0.5) / (len(where) + 0.5))
-            self._postings[term] = where, rarity * count * (K1 + 1) / (count + damping[where])
+            self._postings[term] = where, count
+            self._totals[where] += self._rarity(len(where)) * count
 
     def nearest(self, sentence: str) -> int:
-        scores = np.zeros(self._size)
-        for term in _terms(sentence):
-            if term in self._postings:
-                where, weights = self._postings[term]
-                scores[where] += weights
-        return int(scores.argmax())
+        shared = np.zeros(self._size)
+        total = 0.0
+        for term, count in Counter(_terms(sentence)).items():
+            where, counts = self._postings.get(term, (np.array([], dtype=int), np.array([])))
+            rarity = self._rarity(len(where))
+            shared[where] += rarity * np.minimum(counts, count)
+            total += rarity * count
+        return int((shared / (self._totals + total)).argmax())
+
+    def _rarity(self, sentences: int) -> float:
+        """Inverse document frequency of a term that so many sentences hold."""
+        return math.log(1 + (self._size + 0.5) / (sentences + 0.5))
 
 
 def _terms(sentence: str) -> list[str]:

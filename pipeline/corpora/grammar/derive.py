@@ -32,10 +32,14 @@ class Node:
 
 
 @cache
-def _choices(symbol: str, boost: float) -> tuple[tuple[Rule, ...], list[float]]:
+def choices(symbol: str, boost: float) -> tuple[tuple[Rule, ...], list[float]]:
+    """The rules of a symbol and the running sums of their probabilities.
+
+    `boost` multiplies the weight of rules for relative clauses.
+    """
     rules = RULES[symbol]
     weights = [rule.weight * (boost if rule.name == "relative" else 1.0) for rule in rules]
-    return rules, list(accumulate(weights))
+    return rules, [bound / sum(weights) for bound in accumulate(weights)]
 
 
 @cache
@@ -48,7 +52,7 @@ def derive(rng: random.Random, *, symbol: str = "Sentence", boost: float = 1.0) 
     """Sample a derivation of `symbol`: a node, or an entry of a lexical class."""
     if symbol in LEXICON:
         return _draw(rng, *_entries(symbol))
-    rule = _draw(rng, *_choices(symbol, boost))
+    rule = _draw(rng, *choices(symbol, boost))
     if rule.name == "=":
         return derive(rng, symbol=rule.roles[0][1], boost=boost)
     parts = {role: derive(rng, symbol=part, boost=boost) for role, part in rule.roles}

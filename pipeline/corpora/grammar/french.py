@@ -108,7 +108,7 @@ def _object_question(node: Node) -> list[str]:
     start = ["qui", "est-ce", "que"] if node.rule == "whom" else ["qu'est-ce", "que"]
     concord = concord_of(node["subject"])
     asked = _act(node, node["tense"].rule, concord)
-    return [*start, *noun_phrase(node["subject"]), *asked]
+    return [*start, *noun_phrase(node["subject"], 0), *asked]
 
 
 SENTENCES = {

@@ -1,0 +1,60 @@
+"""The step that generates a grammar corpus."""
+
+import json
+
+import pytest
+
+from pipeline.corpora.grammar import generate_pairs, generate_trees
+from pipeline.corpora.sources import Sources
+from pipeline.files import read_lines, sha256_of
+from pipeline.steps.generate import main
+
+SIZES = {"train": 30, "dev": 5, "test": 5}
+
+
+def _corpus(target: str | None, **changes) -> str:
+    section = {
+        "name": "grammar",
+        "title": "Sentences of the grammar",
+        "kind": "translation" if target else "parsing",
+        "languages": ["en", target] if target else ["words", "trees"],
+        "test_sets": {"train": "train", "dev": "dev", "test": "test"},
+        "source": {"kind": "grammar", "target_language": target, "sizes": SIZES, "seed": 4},
+        "filters": {},
+        "subwords": {"model_type": "bpe", "vocab_size": 500, "max_sentences": 1000, "seed": 1},
+        **({} if target else {"tags": "keep"}),
+        **changes,
+    }
+    return json.dumps(section)
+
+
+@pytest.mark.parametrize("target", ["de", "fr", None])
+def test_raw_files_and_their_list(tmp_path, monkeypatch, target):
+    monkeypatch.chdir(tmp_path)
+    main(["--corpus", _corpus(target), "--folder", "results/demo/corpora/grammar"])
+    sources = Sources.read("results/demo/corpora/grammar/sources.json")
+    assert (sources.step, sources.corpus) == ("generate", "grammar")
+    if target:
+        made = generate_pairs(target_language=target, sizes=SIZES, seed=4)
+        expected = {
+            s: dict(zip(("en", target), zip(*p, strict=True), strict=True)) for s, p in made.items()
+        }
+    else:
+        made = generate_trees(sizes=SIZES, seed=4)
+        expected = {split: {"trees": tuple(lines)} for split, lines in made.items()}
+    for split, sides in expected.items():
+        (part,) = sources.splits[split]
+        assert part.lines == SIZES[split]
+        assert set(part.sides) == set(sides)
+        for side, lines in sides.items():
+            file = part.sides[side]
+            assert file.path == f"results/demo/corpora/grammar/raw/{split}.{side}"
+            assert file.format == ("text" if target else "brackets")
+            assert file.sha256 == sha256_of(file.path)
+            assert tuple(read_lines(file.path)) == lines
+
+
+def test_languages_that_the_grammar_does_not_give_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"grammar: languages must be \['en', 'de'\]"):
+        main(["--corpus", _corpus("de", languages=["de", "en"]), "--folder", str(tmp_path)])
+    assert not list(tmp_path.iterdir())
