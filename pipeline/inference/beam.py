@@ -14,7 +14,7 @@ the n_best-th finished hypothesis has at least that for the best open p, no open
 it (of equal scores the one that finished first stays): the result is final.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,8 +23,9 @@ import torch
 from torch import Tensor
 
 from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from pipeline.inference.candidates import best, sort_keys
-from pipeline.inference.network import Cache, Network
+from pipeline.inference.cache import Cache
+from pipeline.inference.candidates import best_tokens, sort_keys
+from pipeline.inference.network import Network
 
 NEVER_IDS = (PAD_ID, BOS_ID, UNK_ID)
 
@@ -111,6 +112,7 @@ class _Search:
         self.longest_S = torch.tensor(longest, device=device)
         self.limit_S = penalty(self.longest_S.double(), alpha).float()
         self.shortest_S: Tensor | None = None
+        self.first_limit = min(longest)
         self.constraint: Constraint | None = None
         self.states: Any = None
         self.tokens_SB = torch.full((n, 1), BOS_ID, device=device)
@@ -158,33 +160,41 @@ class _Search:
         sentences, beams = self.tokens_SB.shape
         self.n_parents = beams
         states = self.cache.step(self.tokens_SB, self.parent_SB)
-        logits = self.network.logits(states)
-        total = logits.logsumexp(dim=1, keepdim=True)
-        for never in NEVER_IDS:
-            logits[:, never] = -torch.inf
-        self._mask(logits.view(sentences, beams, -1))
-        k = min(2 * self.beam_size, logits.size(1))
-        values, tokens = best(logits, k)
-        values_SC = (values - total).view(sentences, beams, k)
-        values_SC = (values_SC + self.log_prob_SB[:, :, None]).flatten(1)
+        mask = self._mask()
+        values, tokens = best_tokens(states, self.network.logits, 2 * self.beam_size, mask=mask)
+        k = values.size(1)
+        values_SC = (values.view(sentences, beams, k) + self.log_prob_SB[:, :, None]).flatten(1)
         order_SC = sort_keys(values_SC).topk(min(2 * self.beam_size, beams * k)).indices
         tokens_SC = tokens.view(sentences, -1).gather(1, order_SC)
         return values_SC.gather(1, order_SC), order_SC // k, tokens_SC
 
-    def _mask(self, logits_SBY: Tensor) -> None:
-        length = self.length + 1
+    def _mask(self) -> Callable[[Tensor, int], None]:
+        """What may not follow: see `best_tokens`."""
+        length, beams = self.length + 1, self.tokens_SB.size(1)
+        device = self.tokens_SB.device
+        early = last = allowed = None
         if self.constraint is not None:
-            allowed = torch.from_numpy(self.constraint.allowed(self.states))
-            logits_SBY.masked_fill_(~allowed.to(logits_SBY.device).view_as(logits_SBY), -torch.inf)
+            allowed = torch.from_numpy(self.constraint.allowed(self.states)).to(device)
         if self.shortest_S is not None:
-            early_S = length < self.shortest_S
-            end_SB = logits_SBY[:, :, EOS_ID]
-            end_SB.masked_fill_(early_S[:, None], -torch.inf)
-        last = (self.longest_S <= length).nonzero().squeeze(1)
-        if len(last):
-            end_SB = logits_SBY[last, :, EOS_ID]
-            logits_SBY[last] = -torch.inf
-            logits_SBY[last, :, EOS_ID] = end_SB
+            early = (self.shortest_S > length).repeat_interleave(beams)
+        if length >= self.first_limit:
+            last = (self.longest_S <= length).repeat_interleave(beams)
+
+        def mask(logits_RC: Tensor, start: int) -> None:
+            if allowed is not None:
+                here = allowed[:, start : start + logits_RC.size(1)]
+                logits_RC.masked_fill_(~here, -torch.inf)
+            if start == 0:
+                logits_RC[:, list(NEVER_IDS)] = -torch.inf
+                end = logits_RC[:, EOS_ID].clone()
+                if early is not None:
+                    logits_RC[:, EOS_ID].masked_fill_(early, -torch.inf)
+            if last is not None:
+                logits_RC.masked_fill_(last[:, None], -torch.inf)
+                if start == 0:
+                    logits_RC[:, EOS_ID] = torch.where(last, end, logits_RC[:, EOS_ID])
+
+        return mask
 
     def _finish(self, values_SB: Tensor, parent_SC: Tensor, ends_SC: Tensor) -> None:
         """Let the ends of sentence among the beam_size best compete with those before them."""
@@ -229,9 +239,7 @@ class _Search:
         self.rows = self.rows[stay]
         stay = stay.to(self.network.device)
         self.cache.keep(stay)
-        for name in (
-            "longest_S limit_S tokens_SB parent_SB log_prob_SB score_SF log_prob_SF place_SF2"
-        ).split():
+        for name in ["longest_S", "limit_S", "tokens_SB", "parent_SB", "log_prob_SB", "score_SF", "log_prob_SF", "place_SF2"]:
             setattr(self, name, getattr(self, name)[stay])
         if self.shortest_S is not None:
             self.shortest_S = self.shortest_S[stay]

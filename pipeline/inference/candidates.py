@@ -1,12 +1,20 @@
-"""The best extensions of hypotheses, in one order that leaves no tie open."""
+"""The best extensions of hypotheses, in one order that leaves no tie open.
+
+The logits of a step over a large vocabulary are the largest tensor of decoding. They come in
+pieces of some columns, of which everything is taken while they are at hand: the sum of their
+exponentials and the greatest of each block of columns. Only the blocks that can hold a candidate
+are looked at again.
+"""
+
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-# R rows, Y columns, k best
+# R rows, C columns of a piece, b columns of a block, N blocks, k best, Y all columns
 
 BLOCK = 32
-MAX_ROWS_OF_KEYS = 1 << 31
+Logits = Callable[[Tensor], Tensor]
 
 
 def sort_keys(scores: Tensor) -> Tensor:
@@ -21,27 +29,55 @@ def sort_keys(scores: Tensor) -> Tensor:
     return (ordered.long() << 32) | (0xFFFFFFFF - columns)
 
 
-def best(scores_RY: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k greatest of each row, [R, k] values and columns; of equal ones the earlier column.
+def best_tokens(
+    states_RD: Tensor,
+    logits: Sequence[Logits],
+    k: int,
+    *,
+    mask: Callable[[Tensor, int], None],
+) -> tuple[Tensor, Tensor]:
+    """The k most probable tokens of each row, [R, k]: log-probabilities, ids; best first.
 
-    Wide rows are cut into blocks: each of the k greatest lies in one of the k blocks whose
-    greatest come first in the same order, for a block that is left out has k blocks before it and
-    each of them holds a number that comes before all of its own. So most columns are only ever
-    compared, which is much cheaper than ranking them.
+    logits: each gives the logits of the next columns. mask(logits_RC, start): sets in place to -inf
+    what may not be chosen, in the columns from `start` on; probabilities are not renormalised.
+
+    Each of the k greatest of a row lies in one of the k blocks whose greatest come first, in the
+    same order: a block that is left out has k blocks before it, and each of them holds a number
+    that comes before all of its own.
     """
-    columns = scores_RY.size(-1)
-    if columns <= 4 * k * BLOCK:
-        index_Rk = sort_keys(scores_RY).topk(k).indices
-        return scores_RY.gather(-1, index_Rk), index_Rk
-    whole = columns // BLOCK * BLOCK
-    blocks_RCb = scores_RY[:, :whole].unflatten(-1, (-1, BLOCK))
-    maxima_RC = blocks_RCb.amax(dim=-1)
-    block_Rk = sort_keys(maxima_RC).topk(k).indices.sort(dim=-1).values
-    index_Rc = (block_Rk[:, :, None] * BLOCK + torch.arange(BLOCK, device=block_Rk.device)).flatten(
-        1
-    )
-    rest = torch.arange(whole, columns, device=index_Rc.device).expand(len(index_Rc), -1)
-    index_Rc = torch.cat([index_Rc, rest], dim=1)
-    values_Rc = scores_RY.gather(1, index_Rc)
-    chosen_Rk = sort_keys(values_Rc).topk(k).indices
-    return values_Rc.gather(1, chosen_Rk), index_Rc.gather(1, chosen_Rk)
+    pieces, totals, greatest, start = [], [], [], 0
+    for part in logits:
+        piece_RC = part(states_RD).float()
+        totals.append(piece_RC.logsumexp(dim=1))
+        columns = piece_RC.size(1)
+        mask(piece_RC, start)
+        start += columns
+        if columns % BLOCK:  # the last piece alone
+            piece_RC = torch.nn.functional.pad(piece_RC, (0, -columns % BLOCK), value=-torch.inf)
+        pieces.append(piece_RC.unflatten(1, (-1, BLOCK)))
+        greatest.append(pieces[-1].amax(dim=2))
+    total_R = torch.stack(totals).logsumexp(dim=0)
+    block_RN = torch.cat(greatest, dim=1)
+    block_Rn = sort_keys(block_RN).topk(min(k, block_RN.size(1))).indices.sort(dim=1).values
+    values_Rnb = _blocks(pieces, block_Rn)
+    inside_b = torch.arange(BLOCK, device=block_Rn.device)
+    tokens_RC = (block_Rn[:, :, None] * BLOCK + inside_b).flatten(1)
+    values_RC = values_Rnb.flatten(1)
+    order_Rk = sort_keys(values_RC).topk(min(k, start)).indices
+    return values_RC.gather(1, order_Rk) - total_R[:, None], tokens_RC.gather(1, order_Rk)
+
+
+def _blocks(pieces: list[Tensor], block_Rn: Tensor) -> Tensor:
+    """The columns of the chosen blocks of each row, [R, n, b]."""
+    if len(pieces) == 1:
+        return pieces[0].gather(1, block_Rn[:, :, None].expand(-1, -1, BLOCK))
+    rows, n = block_Rn.shape
+    row_of = torch.arange(rows, device=block_Rn.device).repeat_interleave(n)
+    flat = block_Rn.flatten()
+    values = torch.empty(rows * n, BLOCK, device=flat.device)
+    start = 0
+    for piece in pieces:
+        here = ((flat >= start) & (flat < start + piece.size(1))).nonzero().squeeze(1)
+        values[here] = piece[row_of[here], flat[here] - start]
+        start += piece.size(1)
+    return values.view(rows, n, BLOCK)
