@@ -49,8 +49,7 @@ def obtain(
     """
     if data_root is not None and (data_root / download.local).exists():
         path = data_root / download.local
-        found = _folder(path) if path.is_dir() else _at_hand(path, download)
-        _refuse(path, found, refused)
+        found = _folder(path) if path.is_dir() else _at_hand(path, download, refused)
         return Found(path, found.sha256, "at hand")
     path = cache / download.local
     with _locked(path):
@@ -58,9 +57,7 @@ def obtain(
         origin = record.origin or "placed by hand"
         if not path.exists():
             origin = _fetch(download, path, data_root, offline=offline, patience=patience)
-            record.forget()
-        found = record.unchanged() or _at_hand(path, download, record)
-        _refuse(path, found, refused)
+        found = record.unchanged() or _at_hand(path, download, refused, record)
         record.write(origin, found)
     return Found(path, found.sha256, origin)
 
@@ -111,23 +108,24 @@ def _fetch(
         raise MissingFile(f"{download.local}: {error}\n{help_text}") from None
 
 
-def _at_hand(path: Path, download: Download, record: "_Record | None" = None) -> Digests:
+def _at_hand(
+    path: Path, download: Download, refused: Sequence[Refusal], record: "_Record | None" = None
+) -> Digests:
     """Digests of an existing file. Raises ValueError if it is not one of the forms stated."""
     found = Digests.of(path)
+    _refuse(path, found, refused)
     forms = list(download.remotes)
     if download.sha256:
         forms = [Remote(urls=("",), sha256=download.sha256)]
-    problems = [problem for form in forms if (problem := found.difference(form)) is not None]
-    if forms and len(problems) == len(forms):
+    problems = {form: found.difference(form) for form in forms}
+    if forms and None not in problems.values():
+        text = "; or ".join(filter(None, problems.values()))
         raise ValueError(
-            f"{path}: not the file that the corpus needs ({'; or '.join(problems)}); move it away "
-            "and run again"
+            f"{path}: not the file that the corpus needs ({text}); move it away and run again"
         )
-    if record is not None and record.digests and record.digests.sha256 != found.sha256:
-        raise ValueError(
-            f"{path}: sha256 {found.sha256}, but {record.digests.sha256} when it was first "
-            "fetched; remove the file to fetch it again"
-        )
+    published = any(form.sha256 for form, problem in problems.items() if problem is None)
+    if record is not None and not published:
+        record.check(found)
     if is_archive(path):
         list_members(path)
     return found
@@ -177,8 +175,16 @@ class _Record:
             return self.digests
         return None
 
-    def forget(self) -> None:
-        self._modified_ns = None
+    def check(self, found: Digests) -> None:
+        """Hold a file without a published digest to what the first download gave."""
+        if self.digests and self.digests.sha256 != found.sha256:
+            aside = self._file.with_name(f"{self._file.name}.unexpected")
+            self._file.replace(aside)
+            raise ValueError(
+                f"{self._file}: sha256 {found.sha256}, but {self.digests.sha256} when it was first "
+                f"fetched, so it was moved to {aside.name}; if it is right, put it back and remove "
+                f"{self._path}"
+            )
 
     def write(self, origin: str, digests: Digests) -> None:
         modified = self._file.stat().st_mtime_ns

@@ -101,7 +101,7 @@ def _receive(
     meter = Meter(display_name(partial), total=total, done=start)
     arrived, in_window, window_start = start, 0, time.monotonic()
     try:
-        with open(partial, "r+b" if start else "wb") as stream:
+        with open(partial, "r+b" if start else "wb", buffering=0) as stream:
             stream.seek(start)
             while block:
                 stream.write(block)
