@@ -141,9 +141,14 @@ def _tree_rows(args: argparse.Namespace, systems: list[Scored]) -> list[tuple[st
         for name, entry in scored.scores.items():
             for words, summary in (("all", entry), ("<= 40", entry["up_to_40_words"])):
                 values = (summary[key] for key in ("score", *shown))
-                cells = (f"{v:.2f}" if isinstance(v, float) else str(v) for v in values)
-                rows.append((path, name, words, *cells))
+                rows.append((path, name, words, *map(_cell, values)))
     return rows
+
+
+def _cell(value: float | int | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:

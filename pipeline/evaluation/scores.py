@@ -105,13 +105,15 @@ def score_trees(
         ],
         "bracket_f1_all_lines": [(s.matched, s.gold, s.test) for s in sentences],
     }
+    tags = "gold" if any(s.untagged for s in sentences) else "own"
     scores, statistics = {}, {}
     for name, counts in rows.items():
         all_lines = name == "bracket_f1_all_lines"
         statistics[name] = np.array(counts)
         scores[name] = {
             **summarize(sentences, all_lines=all_lines),
-            "signature": f"{BRACKET_SIGNATURE}|unusable:{'wrong' if all_lines else 'dropped'}",
+            "signature": f"{BRACKET_SIGNATURE}|tags:{tags}|unusable:"
+            + ("wrong" if all_lines else "dropped"),
             "interval": _interval(statistics[name], score_of(name), resamples=resamples, seed=seed),
             "up_to_40_words": summarize(sentences, all_lines=all_lines, max_length=CUTOFF_LENGTH),
         }

@@ -184,7 +184,7 @@ def split_by_hand(line: str) -> str:
 
 
 @given(TEXT)
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_compound_split_is_a_walk_over_bytes(line: str) -> None:
     assert split_compounds(line) == split_by_hand(line)
 
@@ -200,7 +200,7 @@ def test_compound_split_is_perls(lines: list[str]) -> None:
 
 
 @given(TEXT, st.sampled_from(["de", "fr", "en", "cs"]))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_tokens_are_those_of_sacremoses(line: str, language: str) -> None:
     found = MosesTokens(language, split_compounds=False)(line)
     assert found == sacremoses.MosesTokenizer(language).tokenize(line, return_str=True)

@@ -100,10 +100,10 @@ def test_trees_name_what_was_unusable() -> None:
 
 
 def test_real_text_is_not_warned_about(shared_data: Path) -> None:
-    for year in (2012, 2013, 2014):
+    for year in (2013, 2014):
         for code in ("de", "fr"):
-            lines = read_lines(shared_data / "newstest" / f"newstest{year}.en-{code}.{code}")
-            source = read_lines(shared_data / "newstest" / f"newstest{year}.en-{code}.en")
+            lines = read_lines(shared_data / "newstest" / f"newstest{year}.en-{code}.{code}")[:800]
+            source = read_lines(shared_data / "newstest" / f"newstest{year}.en-{code}.en")[:800]
             assert names([f"{line} " for line in lines], lines, code) == []
             assert names(source, lines, code) == ["other_language"]
 

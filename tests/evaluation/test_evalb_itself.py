@@ -55,7 +55,7 @@ def pairs(draw) -> tuple[str, str]:
 
 @given(st.lists(pairs(), min_size=1, max_size=20))
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_whole_listing(tmp_path: Path, lines: list[tuple[str, str]]) -> None:
     compare(tmp_path, [g for g, _ in lines], [t for _, t in lines])
