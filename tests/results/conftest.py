@@ -184,6 +184,38 @@ class DemoScale:
         folder = self.folder / "runs" / f"{experiment}-seed{seed}" / "average5" / "test"
         (folder / "hypotheses.txt").write_text("".join(f"{line}\n" for line in kept))
 
+    def trees(self, corpus: str, experiments: tuple[str, ...]) -> None:
+        """Gold trees of a corpus, and parses of which every third has another label."""
+        noise = random.Random(corpus)
+        gold = []
+        for _ in range(30):
+            noun, verb = noise.choice(["dog", "girl"]), noise.choice(["sees", "hears"])
+            subject = f"(NP (DT the) (NN {noun}))"
+            gold.append(f"(S {subject} (VP (VBZ {verb}) (NP (DT a) (JJ old) (NN house))) (. .))")
+        path = self.folder / "corpora" / corpus / "text" / "test.trees"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{line}\n" for line in gold))
+        for experiment in experiments:
+            folder = self.folder / "runs" / f"{experiment}-seed1" / "average5" / "test"
+            parses = (t if i % 3 else t.replace("(VP", "(PP") for i, t in enumerate(gold))
+            (folder / "hypotheses.txt").write_text("".join(f"{line}\n" for line in parses))
+
+    def card(self, corpus: str) -> Path:
+        """card.md with a table, an image that is there, one that is not, and links."""
+        folder = self.folder / "corpora" / corpus
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "lengths.svg").write_text(
+            '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="40">'
+            '<rect width="200" height="40" fill="#0072B2"/></svg>'
+        )
+        path = folder / "card.md"
+        path.write_text(
+            f"# Corpus {corpus}\n\nSee [the code](../x.py) and [home](https://example.org/).\n\n"
+            "| split | pairs |\n|---|---|\n| train | 4,000 |\n| test <b> | 400 |\n\n"
+            "## Lengths\n\n![lengths](lengths.svg)\n\n![gone](gone.svg)\n"
+        )
+        return path
+
     def attention(self, n_heads: int = 8) -> Path:
         """A map of made-up heads, each with its own favourite offset."""
         pieces = "▁the ▁law ▁will ▁never ▁be ▁per fect , ▁but ▁its ▁appli cation ▁is ▁just . </s>"
@@ -275,6 +307,7 @@ class DemoScale:
         for name in ("parsing_wsj", "parsing_semi"):
             self.train(name, corpus="grammar_trees")
             self.score_trees(name)
+        self.trees("grammar_trees", ("parsing_wsj", "parsing_semi"))
         return self
 
 

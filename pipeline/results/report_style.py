@@ -1,0 +1,42 @@
+"""The report's CSS: one column, wide things scroll by themselves, readable on a phone."""
+
+STYLE = """
+:root{color-scheme:light}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:76rem;padding:0 1rem 4rem;background:#fff;color:#1a1a1a;
+font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif}
+h1{font-size:1.7rem;margin:1.2rem 0 .2rem}
+h2{font-size:1.35rem;margin:2.4rem 0 .8rem;padding-bottom:.2rem;border-bottom:2px solid #1a1a1a}
+h3{font-size:1.1rem;margin:1.6rem 0 .4rem}
+nav{position:sticky;top:0;z-index:2;display:flex;flex-wrap:wrap;gap:.2rem 1rem;padding:.5rem 0;
+background:#fff;border-bottom:1px solid #ccc}
+section,article,figure,details{scroll-margin-top:4.5rem}
+a{color:#0b5394}
+nav a{text-decoration:none}
+nav a:hover,nav a:focus{text-decoration:underline}
+article{margin-bottom:2.2rem}
+.wide{overflow-x:auto;max-width:100%}
+.results td:first-child,.results thead th:first-child{position:sticky;left:0;background:#fff}
+.results thead th{max-width:8.5em}
+.results td.left{min-width:6em}
+.results td:not(.left){white-space:nowrap}
+figure{margin:0 0 2rem}
+figure img{display:block;width:100%;min-width:40rem;max-width:60rem;height:auto}
+figcaption,.note{font-size:.9rem;color:#444;max-width:60rem}
+table.plain{border-collapse:collapse;font-size:.9rem;margin:.6rem 0 1rem}
+table.plain th,table.plain td{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:left;
+vertical-align:top;overflow-wrap:anywhere;min-width:4rem}
+details{border:1px solid #ccc;border-radius:4px;margin:.5rem 0;padding:.4rem .8rem}
+details>summary{cursor:pointer;font-weight:600}
+details img{max-width:100%;min-width:20rem;height:auto}
+.example{border-top:1px solid #ddd;margin-top:.8rem}
+.example p{margin:.5rem 0 .2rem;font-size:.9rem;color:#444}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.2rem 0 .6rem}
+dt{color:#555;font-size:.9rem}
+dd{margin:0;overflow-wrap:anywhere}
+code{font-size:.9em;overflow-wrap:anywhere}
+pre{overflow-x:auto}
+@media (max-width:40rem){dl{grid-template-columns:1fr}dt{margin-top:.3rem}
+body{padding:0 .7rem 3rem}.results td:first-child{max-width:9.5rem;white-space:normal}}
+@media print{nav{display:none}.wide{overflow:visible}details>*{display:block}}
+"""
