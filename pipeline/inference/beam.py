@@ -239,10 +239,9 @@ class _Search:
         self.rows = self.rows[stay]
         stay = stay.to(self.network.device)
         self.cache.keep(stay)
-        for name in ["longest_S", "limit_S", "tokens_SB", "parent_SB", "log_prob_SB", "score_SF", "log_prob_SF", "place_SF2"]:
-            setattr(self, name, getattr(self, name)[stay])
-        if self.shortest_S is not None:
-            self.shortest_S = self.shortest_S[stay]
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor) and name != "rows":
+                setattr(self, name, value.index_select(0, stay))
 
     def results(self) -> list[list[Hypothesis]]:
         history = [(row, tokens.cpu(), parent.cpu()) for row, tokens, parent in self.history]

@@ -30,10 +30,10 @@ class Cache:
 
     def __init__(self, network: Network, sources: Sequence[Tensor]) -> None:
         self.network, self.n_heads = network, network.config.n_heads
-        memory_ND, packing = network.encode(sources)
-        self.memory_mask = additive(packing.key_mask())
+        memory_ND, grid = network.encode(sources)
+        self.memory_mask = additive(grid.mask_S11P)
         self.memory = [
-            [attention.heads(packing.to_grid(x)) for x in attention.memory(memory_ND)]
+            [attention.heads(grid.to_grid(x)) for x in attention.memory(memory_ND)]
             for _, _, attention, *_ in network.decoder
         ]
         self.stored = [[x[:, :0] for x in pair] for pair in self.memory]

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pipeline.inference.grid import Grid
 from pipeline.inference.products import Precision, product
 from pipeline.model.attention import MultiHeadAttention
-from pipeline.model.packing import Packing, pad_sequences
 from pipeline.model.transformer import FeedForward, Residual, Transformer
 
 # S sentences, P positions of the grid, D d_model, Y vocabulary, N packed rows
@@ -91,7 +91,7 @@ class Network:
     """A model ready to decode. `precision` is that of its matrix products."""
 
     def __init__(self, model: Transformer, *, precision: Precision = "fp32") -> None:
-        self.config, self.pad_id = model.config, model.pad_id
+        self.config = model.config
         self.positions = model.positions
         self.table_YD = model.embedding.weight.detach()
         self.logits = [product(part, precision=precision) for part in self.table_YD.split(COLUMNS)]
@@ -127,18 +127,17 @@ class Network:
         scaled_ND = self.table_YD.index_select(0, ids_N) * math.sqrt(self.config.d_model)
         return scaled_ND + self.positions(position_N, longest=longest)
 
-    def encode(self, sources: Sequence[Tensor]) -> tuple[Tensor, Packing]:
+    def encode(self, sources: Sequence[Tensor]) -> tuple[Tensor, Grid]:
         """Encoder output of id sequences (with eos), packed [N, D], and where its rows lie."""
-        ids_SP = pad_sequences(list(sources), pad_id=self.pad_id).to(self.device)
-        packing = Packing(ids_SP, pad_id=self.pad_id)
-        mask = additive(packing.key_mask())
-        x_ND = self.embed(packing.to_packed(ids_SP), packing.position_N, longest=ids_SP.size(1))
+        grid = Grid(sources, device=self.device)
+        mask = additive(grid.mask_S11P)
+        x_ND = self.embed(grid.ids_N, grid.position_N, longest=grid.longest)
         for attention, rest, inner, rest_inner in self.encoder:
-            q, k, v = (attention.heads(packing.to_grid(x)) for x in attention.own(x_ND))
-            seen_ND = packing.to_packed(attention.attend(q, k, v, mask))
+            q, k, v = (attention.heads(grid.to_grid(x)) for x in attention.own(x_ND))
+            seen_ND = grid.to_packed(attention.attend(q, k, v, mask))
             x_ND = rest(x_ND, attention.out(seen_ND))
             x_ND = rest_inner(x_ND, inner(x_ND))
-        return x_ND, packing
+        return x_ND, grid
 
 
 def additive(mask: Tensor | None) -> Tensor | None:

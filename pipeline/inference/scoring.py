@@ -8,8 +8,8 @@ from torch import Tensor
 
 from pipeline.encoded import BOS_ID, EncodedSplit
 from pipeline.inference.batches import by_length
+from pipeline.inference.grid import pad
 from pipeline.model.likelihood import vocabulary_loss
-from pipeline.model.packing import pad_sequences
 from pipeline.model.transformer import Transformer
 
 
@@ -20,7 +20,7 @@ def log_probs(
     *,
     max_tokens: int,
 ) -> np.ndarray:
-    """log P(target | source) of each pair in nats, its eos included, without smoothing: float64 [n].
+    """log P(target | source) of each pair in nats, eos counted, not smoothed: float64 [n].
 
     sources, targets: ids with eos at the end. max_tokens: of a batch, padded, on the longer side.
     Raises ValueError where a target is empty.
@@ -55,9 +55,9 @@ def _scored(
         tgt = [_ids(targets[i]) for i in batch]
         if not all(len(ids) for ids in tgt):
             raise ValueError("a target has no token, not even its end of sentence")
-        src_BS = pad_sequences([_ids(sources[i]) for i in batch], pad_id=model.pad_id)
+        src_BS = pad([_ids(sources[i]) for i in batch], pad_id=model.pad_id)
         shifted = [torch.cat([ids.new_tensor([BOS_ID]), ids[:-1]]) for ids in tgt]
-        tgt_BT = pad_sequences(shifted, pad_id=model.pad_id)
+        tgt_BT = pad(shifted, pad_id=model.pad_id)
         states_ND = model(src_BS.to(device), tgt_BT.to(device))
         values = [
             -vocabulary_loss(states, model.embedding.weight, ids.to(device), label_smoothing=0.0)[

@@ -57,7 +57,7 @@ class Translator:
         max_tokens: int,
         n_best: int = 1,
     ) -> list[list[Output]]:
-        """The n_best outputs of each line, in the order of the lines; a blank line gives one blank."""
+        """The n_best outputs of each line, in the order of the lines; one blank for a blank."""
         results: list[list[Output]] = [[BLANK]] * len(lines)
         for index, outputs in self.run_batches(
             lines, decoding=decoding, max_tokens=max_tokens, n_best=n_best
