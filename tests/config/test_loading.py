@@ -127,7 +127,7 @@ BAD = {
     "unknown key": (lambda d: d["model"].update(d_modle=512), "model.d_modle: unknown key"),
     "wrong type": (lambda d: d["model"].update(d_model="wide"), "model.d_model: "),
     "text for a number": (lambda d: d["training"].update(adam_eps="1e-9"), "1.0e-9"),
-    "odd width": (lambda d: d["model"].update(d_model=510), "d_model must be even"),
+    "odd width": (lambda d: d["model"].update(d_model=511), "d_model must be even"),
     "dropout of one": (lambda d: d["model"].update(dropout=1.0), "model.dropout: "),
     "a missing key": (lambda d: d["model"].pop("d_ff"), "model.d_ff: is missing"),
     "an unknown task": (lambda d: d.update(task="en-it"), "task: "),
