@@ -123,13 +123,13 @@ class TreeConstraint:
             stack_ND = np.pad(stack_ND, ((0, 0), (0, stack_ND.shape[1])))
         else:
             stack_ND = stack_ND.copy()
-        pushed = np.flatnonzero(opens & legal)
+        pushed = np.flatnonzero(opens)
         stack_ND[pushed, states.depth[pushed]] = self._closing_V[tokens[pushed]]
         return States(
             words_left=np.where(legal, states.words_left - (kind == LEAF), 0),
             tokens_left=states.tokens_left - 1,
             depth=np.where(legal, depth, 0),
-            opens=np.where(legal & opens, states.opens + 1, 0),
+            opens=np.where(opens, states.opens + 1, 0),
             stack_ND=stack_ND,
         )
 

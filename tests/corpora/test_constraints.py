@@ -150,15 +150,20 @@ def test_selected_rows_go_on_by_themselves():
     assert only == [[close_s], [close_np], [close_s]]
 
 
-def test_a_token_that_was_not_allowed_ends_its_hypothesis_alone():
+@pytest.mark.parametrize("wrong", [")S", "(NP", "NN", "foreign", "eos"])
+def test_a_token_that_was_not_allowed_ends_its_hypothesis_alone(wrong):
+    """Beam search goes on with hypotheses of no probability where it has too few others."""
     automaton = constraint()
-    states = automaton.start(np.array([3, 3, 3]), np.array([30, 30, 30]))
-    s, close_s, nn = (N_PIECES + SYMBOLS.index(name) for name in ("(S", ")S", "NN"))
-    states = automaton.advance(states, np.array([s, close_s, 0]))
-    states = automaton.advance(states, np.array([nn, s, 1]))
-    allowed_NV = automaton.allowed(states)
-    assert allowed_NV[0].sum() > 1
-    assert [np.flatnonzero(row).tolist() for row in allowed_NV[1:]] == [[EOS], [EOS]]
+    states = automaton.start(np.array([1, 1]), np.array([30, 30]))
+    ids = {name: N_PIECES + index for index, name in enumerate(SYMBOLS)}
+    ids |= {"foreign": 0, "eos": EOS}
+    for name in ("(S", "(NP", "NN"):
+        states = automaton.advance(states, np.array([ids[name]] * 2))
+    states = automaton.advance(states, np.array([ids[wrong], ids[")NP"]]))
+    only = [np.flatnonzero(row).tolist() for row in automaton.allowed(states)]
+    assert only == [[EOS], [ids[")S"]]]
+    states = automaton.advance(states, np.array([ids["(S"], ids[")S"]]))
+    assert [np.flatnonzero(row).tolist() for row in automaton.allowed(states)] == [[EOS], [EOS]]
 
 
 def test_brackets_beyond_the_first_room_of_the_stack():

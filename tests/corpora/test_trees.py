@@ -103,6 +103,8 @@ def test_layouts_of_one_treebank(tmp_path):
         ),
         ("(S (S (VP (VB go))))", "(S (S (VP (VB go))))"),
         ("(ROOT (NP (NN x)) (. .))", "(TOP (NP (NN x)) (. .))"),
+        ("((NP (NN x)) (. .))", "(TOP (NP (NN x)) (. .))"),
+        ("((NP-SBJ (-NONE- *)) (NP (NN x)))", "(NP (NN x))"),
         ("(ROOT (NN x))", "(TOP (NN x))"),
         ("(NN x)", "(TOP (NN x))"),
         ("((TOP (ROOT (S (NN x) (NN y)))))", "(S (NN x) (NN y))"),
