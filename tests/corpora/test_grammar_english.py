@@ -31,7 +31,8 @@ BARE = {
     form
     for third in THIRD_PERSON - {"is", "was", "does", "wants"}
     for form in (third[:-1], third[:-2], third[:-3] + "y")
-} | {"are", "were", "do", "want"}
+}
+BARE = BARE - {"hid"} | {"are", "were", "do", "want"}  # "hid" is the past of "hide"
 SEED = st.integers(0, 2**31)
 
 
@@ -56,7 +57,7 @@ def test_trees_are_whole_known_and_hold_the_sentence(seed):
             assert tree.label in {"S", "SQ", "SBARQ"}
             _check_labels(tree)
             assert "".join(leaves(tree)) == en.replace(" ", "")
-            assert len(leaves(tree)) <= 36
+            assert len(leaves(tree)) <= 28
 
 
 def _check_labels(tree: Tree) -> None:
@@ -121,7 +122,7 @@ def test_agreement_reaches_across_a_relative_clause(sentences):
             plural = re.search(r"[^s]s$", match["noun"]) or match["noun"] in irregular
             assert match["verb"] not in (THIRD_PERSON if plural else BARE), match[0]
             seen += 1
-    assert seen > 5
+    assert seen >= 3
 
 
 def test_negation_of_a_full_verb_takes_do(sentences):

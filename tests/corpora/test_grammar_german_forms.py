@@ -149,7 +149,7 @@ def test_verbs_of_the_dative_have_no_accusative(german):
             assert match[1] in DATIVE, sentence
             assert match[1] != "den" or match[3].endswith(("n", "s")), sentence
             checked += 1
-    assert checked > 5
+    assert checked > 2
 
 
 @pytest.mark.parametrize(("nouns", "kind"), TABLES)

@@ -176,7 +176,7 @@ def test_the_participle_or_infinitive_closes_a_main_clause(german):
     for sentence in german:
         words = sentence.rstrip(".?").split()
         if {"hat", "kann", "haben"} & set(words[:4]) and "," not in sentence and "und" not in words:
-            assert re.search(r"(en|t|sein)$", words[-1]), sentence
+            assert re.search(r"(n|t)$", words[-1]), sentence
             checked += 1
     assert checked > 300
 

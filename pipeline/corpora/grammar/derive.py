@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from pipeline.corpora.grammar.nouns import Noun
-from pipeline.corpora.grammar.rules import LEXICON, RULES, Rule
+from pipeline.corpora.grammar.rules import LEXICON, RANK_SHIFT, RULES, Rule
 from pipeline.corpora.grammar.verbs import Verb
 from pipeline.corpora.grammar.words import Adjective, Adverb
 
@@ -44,8 +44,12 @@ def choices(symbol: str, boost: float) -> tuple[tuple[Rule, ...], list[float]]:
 
 @cache
 def _entries(symbol: str) -> tuple[tuple[Any, ...], list[float]]:
-    entries = LEXICON[symbol]
-    return entries, list(accumulate(getattr(entry, "weight", 1.0) for entry in entries))
+    """The entries of a lexical class and the running sums of their weights."""
+    weights = [
+        getattr(entry, "weight", 1 / (RANK_SHIFT + rank))
+        for rank, entry in enumerate(LEXICON[symbol])
+    ]
+    return LEXICON[symbol], list(accumulate(weights))
 
 
 def derive(rng: random.Random, *, symbol: str = "Sentence", boost: float = 1.0) -> Any:

@@ -24,10 +24,10 @@ from pipeline.corpora.grammar.words import (
 
 SENTENCES = """
 Sentence
-  74 statement main=Main
-  5 compound first=Clause:light link=Link second=Clause
-  4 condition_first conjunction=adverb:conjunction condition=Clause:real main=Clause
-  4 condition_last main=Clause:light conjunction=adverb:conjunction condition=Clause:real
+  78 statement main=Main
+  4 compound first=Clause:light link=Link second=Clause
+  3 condition_first conjunction=adverb:conjunction condition=Clause:real main=Clause
+  3 condition_last main=Clause:light conjunction=adverb:conjunction condition=Clause:real
   5 yes_no clause=Clause:light
   3 who tense=Tense predicate=Predicate
   2 whom tense=Tense mood=Mood subject=NP:agent:light verb=verb:being
@@ -75,17 +75,18 @@ Body{light}
   6 acting subject=NP:thing{light} predicate=State:thing
   6 acting subject=NP:thing{light} predicate=Passive{light}
 Predicate
-  16 act mood=Mood verb=verb:alone
-  15 act mood=Mood verb=verb:alone adjunct=Adjunct
-  14 act mood=Mood verb=verb:being object=NP:agent
-  6 act mood=Mood verb=verb:being object=NP:agent:light adjunct=Adjunct
-  15 act mood=Mood verb=verb:thing object=NP:thing
-  6 act mood=Mood verb=verb:thing object=NP:thing:light adjunct=Adjunct
-  8 act mood=Mood verb=verb:gift object=NP:thing:light recipient=NP:person
+  20 act mood=Mood verb=verb:alone
+  12 act mood=Mood verb=verb:alone adjunct=Adjunct
+  18 act mood=Mood verb=verb:being object=NP:agent
+  4 act mood=Mood verb=verb:being object=NP:agent:light adjunct=Adjunct
+  19 act mood=Mood verb=verb:thing object=NP:thing
+  4 act mood=Mood verb=verb:thing object=NP:thing:light adjunct=Adjunct
+  6 act mood=Mood verb=verb:gift object=NP:thing:light recipient=NP:person
   8 act mood=Mood verb=verb:oblique object=NP:agent
   4 act mood=Mood verb=verb:motion adjunct=Into
-  5 act mood=Positive verb=verb:saying clause=Clause
-  3 pair first=Predicate:light second=Predicate:light
+  3 act mood=Positive verb=verb:saying clause=Clause
+  2 pair first=Predicate:light second=Predicate:light
+Predicate:light
 Predicate:light
   20 act mood=Mood verb=verb:alone
   12 act mood=Mood verb=verb:alone adjunct=Adjunct:light
@@ -114,14 +115,14 @@ NP:agent{light}
   82 = NP:person{light}
   18 = NP:animal{light}
 NP:person:light
-  20 pronoun pronoun=pronoun
-  8 name noun=noun:name
-  60 = Core:person
-  4 with head=Core:person thing=Core:thing
-  3 from head=Core:person city=noun:city
+  27 pronoun pronoun=pronoun
+  12 name noun=noun:name
+  50 = Core:person
+  3 with head=Core:person thing=Core:thing
+  2 from head=Core:person city=noun:city
   3 of head=Owned:person owner=Owner
   3 possessive owner=Owner noun=noun:person
-  5 both first=Core:person second=Core:person
+  3 both first=Core:person second=Core:person
 NP:animal:light
   80 = Core:animal
   8 of head=Owned:animal owner=Owner
@@ -157,10 +158,10 @@ NP:{kind}
   88 = NP:{kind}:light
   12 relative head=Head:{kind} clause=Relative:{kind}
 Core:{kind}
-  62 core determiner=determiner noun=noun:{kind}
-  17 core determiner=determiner first=adjective:first:{kind} noun=noun:{kind}
-  17 core determiner=determiner last=adjective:last:{kind} noun=noun:{kind}
-  4 core determiner=determiner first=adjective:first:{kind} last=adjective:last:{kind} noun=noun:{kind}
+  70 core determiner=determiner noun=noun:{kind}
+  14 core determiner=determiner first=adjective:first:{kind} noun=noun:{kind}
+  14 core determiner=determiner last=adjective:last:{kind} noun=noun:{kind}
+  2 core determiner=determiner first=adjective:first:{kind} last=adjective:last:{kind} noun=noun:{kind}
 Owned:{kind}
   1 core determiner=determiner:simple noun=noun:{kind}
 State:{kind}
@@ -190,6 +191,9 @@ Relative:place
   65 inside tense=Tense body=Body
   35 subject tense=Tense predicate=State:place
 """
+
+# An entry's weight is 1 / (RANK_SHIFT + its rank in its class): common words first, as in real text
+RANK_SHIFT = 4.0
 
 LEXICON: Mapping[str, tuple[NamedTuple, ...]] = {
     **{f"noun:{kind}": rows for kind, rows in NOUNS.items()},
