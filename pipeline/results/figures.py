@@ -17,7 +17,7 @@ from pipeline.results.figures_training import (
     draw_speed,
     panels_of,
 )
-from pipeline.results.metrics import read_curves
+from pipeline.results.metrics import Curves, read_curves
 from pipeline.results.published import PublishedLayers, PublishedTable
 from pipeline.results.runs import Manifest, gather_runs
 from pipeline.results.tables import build_table
@@ -73,30 +73,20 @@ def draw_all(inputs: FigureInputs, folder: Path) -> list[dict[str, Any]]:
 
 
 def _figures(inputs: FigureInputs) -> Iterator[Drawn]:
-    for attention in inputs.attention:
-        yield from draw_attention(attention)
+    """Results first, then training, then what the model does."""
+    yield from _of_scores(inputs)
     curves = [read_curves(train) for train in inputs.trains.values()]
     if curves:
+        yield from _of_training(curves, list(inputs.published.values()))
+    for attention in inputs.attention:
+        yield from draw_attention(attention)
+    if curves:
         yield draw_positions(curves[0].train["model"]["d_model"])
-        yield draw_learning_rate(curves)
-        panels = panels_of(curves, list(inputs.published.values()))
-        yield draw_curves(
-            panels,
-            key="loss",
-            name="training_loss",
-            title="Training loss",
-            heading="loss, nats a token",
-            caption="Training loss of every run (running mean), label smoothing included.",
-        )
-        yield draw_curves(
-            panels,
-            key="dev_perplexity",
-            name="dev_perplexity",
-            title="Dev perplexity",
-            heading="perplexity a subword",
-            caption="Perplexity a subword of the dev set during training, without smoothing.",
-        )
-        yield draw_speed(curves)
+    if inputs.times is not None:
+        yield draw_layer_times(inputs.times, inputs.layers)
+
+
+def _of_scores(inputs: FigureInputs) -> Iterator[Drawn]:
     table3 = inputs.published["table3"]
     runs = gather_runs(
         trains=inputs.trains,
@@ -111,8 +101,28 @@ def _figures(inputs: FigureInputs) -> Iterator[Drawn]:
         yield draw_ablation(frame, scale=inputs.scale)
     if systems := _systems(inputs):
         yield draw_bleu_by_length(systems)
-    if inputs.times is not None:
-        yield draw_layer_times(inputs.times, inputs.layers)
+
+
+def _of_training(curves: Sequence[Curves], tables: Sequence[PublishedTable]) -> Iterator[Drawn]:
+    panels = panels_of(curves, tables)
+    yield draw_curves(
+        panels,
+        key="loss",
+        name="training_loss",
+        title="Training loss",
+        heading="loss, nats a token",
+        caption="Training loss of every run (running mean), label smoothing included.",
+    )
+    yield draw_curves(
+        panels,
+        key="dev_perplexity",
+        name="dev_perplexity",
+        title="Dev perplexity",
+        heading="perplexity a subword",
+        caption="Perplexity a subword of the dev set during training, without smoothing.",
+    )
+    yield draw_learning_rate(curves)
+    yield draw_speed(curves)
 
 
 def _systems(inputs: FigureInputs) -> dict[str, list[Translations]]:

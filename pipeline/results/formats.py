@@ -38,7 +38,7 @@ SUPERSCRIPT_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 TABLE_STYLE = """
 .results{border-collapse:collapse;font:14px/1.45 system-ui,sans-serif;font-variant-numeric:
 tabular-nums}
-.results caption{text-align:left;font-weight:600;padding:.4em 0}
+.title{font:600 16px/1.4 system-ui,sans-serif;margin:.4em 0}
 .results th,.results td{padding:.25em .7em;text-align:right;vertical-align:top}
 .results .left{text-align:left}
 .results thead th{border-top:2px solid;border-bottom:1px solid;vertical-align:bottom}
@@ -179,16 +179,21 @@ def to_page(table: Table) -> str:
 
 def to_html(table: Table) -> str:
     headings = "".join(
-        f'<th scope="col" class="{column.align}">{html.escape(column.heading)}</th>'
+        f'<th scope="col" class="{column.align}">{_html_heading(column)}</th>'
         for column in table.columns
     )
     bodies = "".join(_html_section(table, section) for section in table.sections)
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes)
     return (
-        f'<div class="wide"><table class="results"><caption>{html.escape(table.title)}</caption>\n'
+        f'<h3 class="title" id="{table.name}-title">{html.escape(table.title)}</h3>\n'
+        f'<div class="wide"><table class="results" aria-labelledby="{table.name}-title">\n'
         f"<thead><tr>{headings}</tr></thead>\n{bodies}</table></div>\n"
         f'<ul class="notes">{notes}</ul>\n'
     )
+
+
+def _html_heading(column: Column) -> str:
+    return html.escape(column.heading).replace(", ", ",<br>")
 
 
 def _html_section(table: Table, section: Section) -> str:

@@ -37,7 +37,10 @@ def render_markdown(source: str, *, folder: Path, demote: int = 2) -> str:
     tables scroll by themselves.
     """
     extensions = ["tables", "fenced_code", "sane_lists"]
-    body = markdown.markdown(source, extensions=extensions, output_format="html")
+    renderer = markdown.Markdown(extensions=extensions, output_format="html")
+    renderer.preprocessors.deregister("html_block")  # corpus text in a card is text, never markup
+    renderer.inlinePatterns.deregister("html")
+    body = renderer.convert(source)
     body = re.sub(r"<(/?)h([1-6])>", lambda m: f"<{m[1]}h{min(6, int(m[2]) + demote)}>", body)
     body = IMAGE.sub(lambda found: _embedded(found[1], folder), body)
     body = LINK.sub(lambda m: m[0] if m[1].startswith(KEPT_LINKS) else m[2], body)

@@ -34,6 +34,7 @@ def _table2_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
     delta, outside = record["tokenized_bleu_difference"], record["outside_interval"]
     return (
         row.label,
+        record["remark"],
         published(row.tokenized_bleu),
         summary(ours.tokenized_bleu, 2),
         signed(delta, 2, marked=outside),
@@ -42,7 +43,6 @@ def _table2_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         scientific(_mean(ours.flops_by_time)),
         scientific(_mean(ours.counted_flops)),
         duration(_mean(ours.training_seconds)),
-        record["remark"],
     )
 
 
@@ -51,6 +51,7 @@ def _table3_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
     return (
         row.group,
         row.label,
+        record["remark"],
         number(row.perplexity, 2),
         summary(ours.perplexity, 2),
         signed(record["perplexity_difference"], 2),
@@ -62,7 +63,6 @@ def _table3_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         summary(ours.sacrebleu, 1),
         millions(row.parameters, 0),
         millions(ours.parameters, 2),
-        record["remark"],
     )
 
 
@@ -71,6 +71,7 @@ def _table4_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
     return (
         row.label,
         row.group,
+        record["remark"],
         published(row.bracket_f1),
         summary(ours.bracket_f1, 2),
         signed(delta, 2, marked=outside),
@@ -78,7 +79,6 @@ def _table4_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         summary(ours.recall, 2),
         summary(ours.precision, 2),
         duration(_mean(ours.training_seconds)),
-        record["remark"],
     )
 
 
@@ -102,6 +102,7 @@ LAYOUTS = {
     "table2": Layout(
         columns=_columns(
             "model",
+            "remark?",
             "paper, tokenized_bleu",
             "ours, tokenized_bleu",
             "difference",
@@ -110,7 +111,6 @@ LAYOUTS = {
             "ours, FLOPs by time?",
             "ours, FLOPs counted",
             "training time",
-            "remark?",
             left=("model", "remark"),
         ),
         cells=_table2_cells,
@@ -129,6 +129,7 @@ LAYOUTS = {
         columns=_columns(
             "row",
             "change",
+            "remark?",
             "paper, perplexity",
             "ours, perplexity",
             "difference",
@@ -140,7 +141,6 @@ LAYOUTS = {
             "ours, sacrebleu",
             "paper, parameters (M)",
             "ours, parameters (M)",
-            "remark?",
             left=("row", "change", "remark"),
         ),
         cells=_table3_cells,
@@ -150,6 +150,7 @@ LAYOUTS = {
         columns=_columns(
             "parser",
             "training",
+            "remark?",
             "paper, bracket_f1",
             "ours, bracket_f1",
             "difference",
@@ -157,7 +158,6 @@ LAYOUTS = {
             "ours, recall",
             "ours, precision",
             "training time",
-            "remark?",
             left=("parser", "training", "remark"),
         ),
         cells=_table4_cells,

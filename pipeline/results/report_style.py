@@ -17,9 +17,9 @@ nav a:hover,nav a:focus{text-decoration:underline}
 article{margin-bottom:2.2rem}
 .wide{overflow-x:auto;max-width:100%}
 .results td:first-child,.results thead th:first-child{position:sticky;left:0;background:#fff}
-.results thead th{max-width:8.5em}
-.results td.left{min-width:6em}
-.results td:not(.left){white-space:nowrap}
+.results td.left{min-width:3em}
+.results td{white-space:nowrap}
+.results td,.results th{padding-left:.55em;padding-right:.55em}
 figure{margin:0 0 2rem}
 figure img{display:block;width:100%;min-width:40rem;max-width:60rem;height:auto}
 figcaption,.note{font-size:.9rem;color:#444;max-width:60rem}
@@ -37,6 +37,6 @@ dd{margin:0;overflow-wrap:anywhere}
 code{font-size:.9em;overflow-wrap:anywhere}
 pre{overflow-x:auto}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dt{margin-top:.3rem}
-body{padding:0 .7rem 3rem}.results td:first-child{max-width:9.5rem;white-space:normal}}
+body{padding:0 .7rem 3rem}.results td.left{white-space:normal;min-width:5rem}}
 @media print{nav{display:none}.wide{overflow:visible}details>*{display:block}}
 """

@@ -37,7 +37,8 @@ class Cells(html.parser.HTMLParser):
         self.open, self.cells = [], []
 
     def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
+        if tag != "br":
+            self.open.append(tag)
         if tag == "td":
             self.cells.append("")
 
