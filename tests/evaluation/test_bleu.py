@@ -6,6 +6,8 @@ import shutil
 import string
 import subprocess
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,12 @@ TEXT = st.one_of(
 PAIRS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6)
 
 
+@cache
+def tokens_of(language: str, *, split: bool) -> Callable[[str], str]:
+    """Tokens that remember: the same lines stand in many rows."""
+    return cache(MosesTokens(language, split_compounds=split))
+
+
 def expected_rows(folder: Path) -> list[list[str]]:
     rows = [line.split("\t") for line in read_lines(folder / "bleu.expected.tsv")]
     assert len(rows) == 28
@@ -58,7 +66,7 @@ def test_all_rows_of_the_perl_scripts_and_sacrebleu(shared_data: Path) -> None:
 
 def printed(row: str, language: str, hypotheses: list[str], references: list[str]) -> str:
     """What the program named in a row prints, by our metrics or the library's own."""
-    tokens = MosesTokens(language, split_compounds="atat" in row)
+    tokens = tokens_of(language, split="atat" in row)
     if row.startswith("sacrebleu"):
         _, tokenizer, *_ = row.split()
         metric = BLEU(tokenize=tokenizer, force=True)
@@ -99,7 +107,7 @@ def test_tokens_line_by_line(shared_data: Path) -> None:
         for text in ("ref", "hyp_a", "hyp_b"):
             raw = read_lines(folder / f"bleu.{text}.{language}")
             for ending, split in (("tok", False), ("tok.atat", True)):
-                tokens = MosesTokens(language, split_compounds=split)
+                tokens = tokens_of(language, split=split)
                 expected = read_lines(folder / f"bleu.{text}.{ending}.{language}")
                 assert [tokens(line) for line in raw] == expected
 
