@@ -29,9 +29,9 @@ def iter_treebank(
     """Yield the cleaned trees of a treebank, its files in the order of their names.
 
     path: a file (plain or compressed), a folder or an archive. members: shell patterns of the
-    files below the folder or in the archive, all of which are read; or "wsj:02-21" for sections of
-    a WSJ folder in any of its layouts. counts: "trees" and "words" that came, and "empty", trees
-    without a word, which are left out.
+    files below the folder or in the archive, all of which are read, but for those that a pattern
+    after "!" names; or "wsj:02-21" for sections of a WSJ folder in any of its layouts. counts:
+    "trees" and "words" that came, and "empty", trees without a word, which are left out.
     Raises ValueError naming the file: nothing found, a file without trees, a damaged tree.
     """
     path = Path(path)
@@ -132,7 +132,10 @@ def _files(folder: Path, members: Sequence[str], warn: Warn) -> list[Path]:
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     """As shell patterns go, but "*" crosses "/": "*.mrg" finds files in any folder below."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    wanted = any(fnmatchcase(name, pattern) for pattern in patterns if pattern[:1] != "!")
+    return wanted and not any(
+        fnmatchcase(name, pattern[1:]) for pattern in patterns if pattern[:1] == "!"
+    )
 
 
 def _some(names: list, path: Path, members: Sequence[str]) -> None:

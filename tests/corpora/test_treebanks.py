@@ -133,6 +133,8 @@ def test_files_folders_and_archives_give_the_same_trees(tmp_path):
     assert read(tmp_path / "bank.zip", "*/wsj_*.mrg")[0] == lines
     assert read(tmp_path / "bank.tgz", "*/wsj_0100.mrg", "*/wsj_010[12].mrg")[0] == lines
     assert read(one)[0] == lines
+    for path in (folder, tmp_path / "bank.zip"):
+        assert read(path, "*/wsj_*.mrg", "!*/wsj_0101.mrg")[0] == [lines[0], lines[2]]
 
 
 def test_trees_without_words_are_left_out_and_counted(tmp_path):
