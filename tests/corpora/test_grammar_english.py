@@ -134,3 +134,8 @@ def test_negation_of_a_full_verb_takes_do(sentences):
                 assert before in ("am", "is", "are", "was", "were") or sentence.endswith("?"), (
                     sentence
                 )
+
+
+def test_nobody_acts_on_himself(sentences):
+    for sentence in sentences:
+        assert not re.search(r"\b(I|[Ww]e) (\w+ )?\w+ (me|us)\b", sentence), sentence

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pipeline.corpora.grammar import english, french, german
-from pipeline.corpora.grammar.derive import RELATIVE_BOOST, Node, content, derive, nesting, template
+from pipeline.corpora.grammar.derive import RELATIVE_BOOST, Node, binds_itself, content, derive, nesting, template
 
 HELD_OUT = ("test", "dev")
 # share of sentences with a relative clause inside a relative clause
@@ -85,7 +85,7 @@ def _sentences(rng: random.Random, probe_share: float) -> Iterator[Sentence]:
         is_probe = rng.random() < probe_share
         while True:
             node = derive(rng, boost=RELATIVE_BOOST if is_probe else 1.0)
-            if (nesting(node) >= 2) != is_probe:
+            if (nesting(node) >= 2) != is_probe or binds_itself(node):
                 continue
             tree = english.sentence(node)
             words = english.words(tree)

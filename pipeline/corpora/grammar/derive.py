@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.corpora.grammar.nouns import Noun
 from pipeline.corpora.grammar.rules import LEXICON, RANK_SHIFT, RULES, Rule
 from pipeline.corpora.grammar.verbs import Verb
-from pipeline.corpora.grammar.words import Adjective, Adverb
+from pipeline.corpora.grammar.words import Adjective, Adverb, Pronoun
 
 RELATIVE_BOOST = 5.0  # how much likelier relative clauses are while nested ones are looked for
 
@@ -80,6 +80,17 @@ def entries(node: Node) -> Iterator[Any]:
             yield from entries(part)
         else:
             yield part
+
+
+def binds_itself(node: Node) -> bool:
+    """Whether a subject "I" or "we" meets "me" or "us" below it: "we see us" is no English."""
+    subject = node.get("subject")
+    if subject and subject.rule == "pronoun" and subject["pronoun"].person == 1:
+        others = [part for role, part in node.parts.items() if role != "subject"]
+        below = [entry for part in others if isinstance(part, Node) for entry in entries(part)]
+        if any(isinstance(entry, Pronoun) and entry.person == 1 for entry in below):
+            return True
+    return any(binds_itself(part) for part in node.parts.values() if isinstance(part, Node))
 
 
 def content(node: Node) -> tuple[str, ...]:
