@@ -52,15 +52,19 @@ class Attention:
         """[S, P, heads * width] to [S * heads, P, width]."""
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2).flatten(0, 1)
 
+    def weights(self, q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+        """softmax(Q K^T / sqrt(d_k)) of `heads`, [S, heads, queries, keys]; mask as below."""
+        scores = torch.bmm(q, k.transpose(1, 2)).unflatten(0, (-1, self.n_heads))
+        if mask is not None:
+            scores += mask
+        return scores.softmax(dim=-1)
+
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         """Section 3.2.1, eq. (1), of `heads`, merged again: [S, queries, heads * width].
 
         mask: added to the scores, [S, 1, queries or 1, keys].
         """
-        scores = torch.bmm(q, k.transpose(1, 2)).unflatten(0, (-1, self.n_heads))
-        if mask is not None:
-            scores += mask
-        seen = torch.bmm(scores.softmax(dim=-1).flatten(0, 1), v)
+        seen = torch.bmm(self.weights(q, k, mask).flatten(0, 1), v)
         return seen.unflatten(0, (-1, self.n_heads)).transpose(1, 2).flatten(2)
 
 
@@ -85,6 +89,9 @@ class Inner:
 
     def __call__(self, x_ND: Tensor) -> Tensor:
         return self.out(self.inner(x_ND))
+
+
+EncoderLayer = tuple[Attention, Rest, Inner, Rest]
 
 
 class Network:
@@ -132,12 +139,18 @@ class Network:
         grid = Grid(sources, device=self.device)
         mask = additive(grid.mask_S11P)
         x_ND = self.embed(grid.ids_N, grid.position_N, longest=grid.longest)
-        for attention, rest, inner, rest_inner in self.encoder:
-            q, k, v = (attention.heads(grid.to_grid(x)) for x in attention.own(x_ND))
-            seen_ND = grid.to_packed(attention.attend(q, k, v, mask))
-            x_ND = rest(x_ND, attention.out(seen_ND))
-            x_ND = rest_inner(x_ND, inner(x_ND))
+        for layer in self.encoder:
+            x_ND = self.encoder_layer(layer, x_ND, grid, mask)
         return x_ND, grid
+
+    def encoder_layer(
+        self, layer: EncoderLayer, x_ND: Tensor, grid: Grid, mask: Tensor | None
+    ) -> Tensor:
+        attention, rest, inner, rest_inner = layer
+        q, k, v = (attention.heads(grid.to_grid(x)) for x in attention.own(x_ND))
+        seen_ND = grid.to_packed(attention.attend(q, k, v, mask))
+        x_ND = rest(x_ND, attention.out(seen_ND))
+        return rest_inner(x_ND, inner(x_ND))
 
 
 def additive(mask: Tensor | None) -> Tensor | None:

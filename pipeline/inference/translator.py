@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 
 from pipeline.config.schema import DecodingConfig
 from pipeline.corpora.constraints import TreeConstraint
 from pipeline.corpora.linearise import delinearise
-from pipeline.corpora.trees import to_line
+from pipeline.corpora.trees import split_words, to_line
 from pipeline.encoded import EOS_ID
 from pipeline.inference.batches import by_length
 from pipeline.inference.beam import Constraint, Hypothesis, beam_search
@@ -33,29 +34,47 @@ class Output:
 BLANK = Output(text="", score=0.0, log_prob=0.0, n_tokens=0)
 
 
-class Translator:
+class Planner:
+    """What a batch of lines is, before any network is needed."""
+
+    def __init__(self, folder: ModelFolder) -> None:
+        """Raises ValueError where the subword model is not the one of the model."""
+        self.folder, self.vocabulary = folder, Vocabulary.load(folder.path)
+        if self.vocabulary.size != folder.vocab_size:
+            raise ValueError(
+                f"{folder.path}: the model has a vocabulary of {folder.vocab_size}, its subword "
+                f"model one of {self.vocabulary.size}; take the subword model it was trained with"
+            )
+
+    def batches(
+        self, lines: Sequence[str], *, decoding: DecodingConfig, max_tokens: int
+    ) -> list[np.ndarray]:
+        """Indices of the lines that are not blank, in batches of like length, the longest first.
+
+        Hypotheses x source tokens (padding counted) of a batch are at most max_tokens.
+        """
+        says = split_words if self.folder.kind == "parsing" else str.strip
+        filled = np.array([i for i, line in enumerate(lines) if says(line)], dtype=np.int64)
+        lengths = [len(pieces) + 1 for pieces in self.encode([lines[i] for i in filled])]
+        batches = by_length(lengths, max_tokens=max_tokens, per_sentence=decoding.beam_size)
+        return [filled[batch] for batch in batches]
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        return self.vocabulary.encode_lines(lines)
+
+
+class Translator(Planner):
     """A model folder ready to translate lines, or to parse them if that is what it learnt."""
 
     def __init__(
         self, folder: ModelFolder, *, device: str | torch.device, precision: Precision = "fp32"
     ) -> None:
         """Raises ValueError where weights or vocabulary don't fit the folder's config.json."""
-        self.folder = folder
-        self.vocabulary = Vocabulary.load(folder.path)
-        if self.vocabulary.size != folder.vocab_size:
-            raise ValueError(
-                f"{folder.path}: the model has a vocabulary of {folder.vocab_size}, its subword "
-                f"model one of {self.vocabulary.size}; take the subword model it was trained with"
-            )
+        super().__init__(folder)
         self.network = Network(folder.load(device=device), precision=precision)
 
     def run(
-        self,
-        lines: Sequence[str],
-        *,
-        decoding: DecodingConfig,
-        max_tokens: int,
-        n_best: int = 1,
+        self, lines: Sequence[str], *, decoding: DecodingConfig, max_tokens: int, n_best: int = 1
     ) -> list[list[Output]]:
         """The n_best outputs of each line, in the order of the lines; one blank for a blank."""
         results: list[list[Output]] = [[BLANK]] * len(lines)
@@ -69,32 +88,29 @@ class Translator:
         self, lines: Sequence[str], *, decoding: DecodingConfig, max_tokens: int, n_best: int = 1
     ) -> Iterator[tuple[int, list[Output]]]:
         """As `run`, but (line index, outputs) as they come, for lines that are not blank."""
-        filled = [i for i, line in enumerate(lines) if line.strip()]
-        sources = [
-            torch.tensor([*pieces, EOS_ID])
-            for pieces in self.vocabulary.encode_lines([lines[i] for i in filled])
-        ]
+        for batch in self.batches(lines, decoding=decoding, max_tokens=max_tokens):
+            outputs = self.run_batch([lines[i] for i in batch], decoding=decoding, n_best=n_best)
+            yield from zip(batch.tolist(), outputs, strict=True)
+
+    def run_batch(
+        self, lines: Sequence[str], *, decoding: DecodingConfig, n_best: int = 1
+    ) -> list[list[Output]]:
+        """The n_best outputs of each line; all lines at once, none blank."""
         constraint = self._constraint() if decoding.constrained else None
-        batches = by_length(
-            [len(source) for source in sources],
-            max_tokens=max_tokens,
-            per_sentence=decoding.beam_size,
+        found = beam_search(
+            self.network,
+            [torch.tensor([*pieces, EOS_ID]) for pieces in self.encode(lines)],
+            beam_size=decoding.beam_size,
+            length_penalty=decoding.length_penalty,
+            max_extra_tokens=decoding.max_extra_tokens,
+            n_best=n_best,
+            constraint=constraint,
+            n_words=[len(split_words(line)) for line in lines] if constraint else None,
         )
-        for batch in batches:
-            n_words = [len(lines[filled[i]].split()) for i in batch]
-            found = beam_search(
-                self.network,
-                [sources[i] for i in batch],
-                beam_size=decoding.beam_size,
-                length_penalty=decoding.length_penalty,
-                max_extra_tokens=decoding.max_extra_tokens,
-                n_best=n_best,
-                constraint=constraint,
-                n_words=n_words,
-            )
-            for i, hypotheses in zip(batch, found, strict=True):
-                line = filled[i]
-                yield line, [self._output(h, lines[line]) for h in hypotheses]
+        return [
+            [self._output(hypothesis, line) for hypothesis in hypotheses]
+            for line, hypotheses in zip(lines, found, strict=True)
+        ]
 
     def _constraint(self) -> Constraint:
         if self.folder.kind != "parsing":
@@ -110,9 +126,9 @@ class Translator:
         n_tokens = len(hypothesis.tokens) + 1
         if self.folder.kind == "parsing":
             symbols = self.vocabulary.decode_symbols(hypothesis.tokens)
-            tree, repairs = delinearise(symbols, line.split(), tags=self.folder.tags)
+            tree, repairs = delinearise(symbols, split_words(line), tags=self.folder.tags)
             return Output(to_line(tree), hypothesis.score, hypothesis.log_prob, n_tokens, repairs)
-        text = self.vocabulary.decode(hypothesis.tokens).replace("\n", " ")
+        text = self.vocabulary.decode(hypothesis.tokens)
         return Output(text, hypothesis.score, hypothesis.log_prob, n_tokens)
 
 
