@@ -4,12 +4,14 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from pipeline.config.schema import ModelConfig
-from pipeline.model.packing import Packing
+from pipeline.model.layout import Layout
 
-# B batch, H heads, T queries, S keys, K d_k, V d_v, D d_model; N, M packed queries and keys
+# B batch, H heads, Z = B * H, T queries, S keys, K d_k, V d_v, D d_model
+# N, M packed rows of queries and of keys
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, mask_BHTS: Tensor | None = None) -> Tensor:
@@ -23,14 +25,44 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, mask_BHTS: Tensor | None =
     return scores_BHTS.softmax(dim=-1)
 
 
-def split_heads(x_BSE: Tensor, n_heads: int) -> Tensor:
-    """[B, S, heads * width] to [B, heads, S, width]."""
-    return x_BSE.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+class _Attention(torch.autograd.Function):
+    """Eq. (1) with all that its gradient needs kept, for CPUs: there torch's own fused kernel
+    takes ten times as long as these products, in bf16 and for sentences of usual length."""
 
+    @staticmethod
+    def forward(ctx, q_ZTK, k_ZSK, v_ZSV, mask, dropout):
+        scale = 1.0 / math.sqrt(q_ZTK.size(-1))
+        scores_ZTS = torch.bmm(q_ZTK, k_ZSK.transpose(1, 2))
+        scores_ZTS = scores_ZTS.to(torch.promote_types(scores_ZTS.dtype, torch.float32))
+        scores_ZTS.mul_(scale)
+        if mask is not None:
+            scores_ZTS.unflatten(0, (mask.size(0), -1)).add_(mask)
+        weights_ZTS = scores_ZTS.softmax(dim=-1)
+        factor_ZTS = None
+        if dropout:
+            factor_ZTS = F.dropout(torch.ones_like(weights_ZTS), dropout)
+        ctx.scale = scale
+        used_ZTS = weights_ZTS if factor_ZTS is None else weights_ZTS * factor_ZTS
+        ctx.save_for_backward(q_ZTK, k_ZSK, v_ZSV, weights_ZTS, factor_ZTS)
+        return torch.bmm(used_ZTS.to(v_ZSV.dtype), v_ZSV)
 
-def merge_heads(x_BHSV: Tensor) -> Tensor:
-    """[B, heads, S, width] to [B, S, heads * width]."""
-    return x_BHSV.transpose(1, 2).flatten(2)
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out_ZTV):
+        q_ZTK, k_ZSK, v_ZSV, weights_ZTS, factor_ZTS = ctx.saved_tensors
+        d_weights_ZTS = torch.bmm(d_out_ZTV, v_ZSV.transpose(1, 2)).to(weights_ZTS.dtype)
+        used_ZTS = weights_ZTS
+        if factor_ZTS is not None:
+            used_ZTS = weights_ZTS * factor_ZTS
+            d_weights_ZTS.mul_(factor_ZTS)
+        d_v = torch.bmm(used_ZTS.to(d_out_ZTV.dtype).transpose(1, 2), d_out_ZTV)
+        d_scores_ZTS = torch._softmax_backward_data(
+            d_weights_ZTS, weights_ZTS, -1, weights_ZTS.dtype
+        )
+        d_scores_ZTS = d_scores_ZTS.mul_(ctx.scale).to(q_ZTK.dtype)
+        d_q = torch.bmm(d_scores_ZTS, k_ZSK)
+        d_k = torch.bmm(d_scores_ZTS.transpose(1, 2), q_ZTK)
+        return d_q, d_k, d_v, None, None
 
 
 class MultiHeadAttention(nn.Module):
@@ -45,6 +77,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.n_heads = config.n_heads
         self.attention_dropout = config.attention_dropout
+        self.d_k, self.d_v = config.d_k, config.d_v
         self.q_width = config.n_heads * config.d_k
         self.v_width = config.n_heads * config.d_v
         if over_memory:
@@ -62,31 +95,29 @@ class MultiHeadAttention(nn.Module):
         """Keys and values over the encoder's output, each [..., heads * width]."""
         return self.kv(memory_MD).split([self.q_width, self.v_width], dim=-1)
 
-    def forward(
-        self,
-        x_ND: Tensor,
-        packing: Packing,
-        *,
-        memory_MD: Tensor | None = None,
-        memory_packing: Packing | None = None,
-        causal: bool = False,
-    ) -> Tensor:
-        """Packed tokens in, packed tokens out: [N, d_model].
-
-        With a causal mask the padding at the right of the grid lies after every token, so that no
-        token can see it and no key mask is needed.
-        """
-        if memory_MD is None:
-            keys, (q, k, v) = packing, self.project(x_ND)
-        else:
-            assert memory_packing is not None
-            keys, q, (k, v) = memory_packing, self.q(x_ND), self.project_memory(memory_MD)
-        heads_BHTV = F.scaled_dot_product_attention(
-            split_heads(packing.to_grid(q), self.n_heads),
-            split_heads(keys.to_grid(k), self.n_heads),
-            split_heads(keys.to_grid(v), self.n_heads),
-            attn_mask=None if causal else keys.key_mask(),
-            dropout_p=self.attention_dropout if self.training else 0.0,
-            is_causal=causal,
+    def forward(self, x_ND: Tensor, layout: Layout, *, causal: bool = False) -> Tensor:
+        """Self-attention of packed rows: [N, d_model]."""
+        q_ZTK, k_ZTK, v_ZTV = layout.to_heads(
+            self.qkv(x_ND), [self.d_k, self.d_k, self.d_v], n_heads=self.n_heads
         )
-        return self.out(packing.to_packed(merge_heads(heads_BHTV)))
+        mask = layout.causal_mask() if causal else layout.key_mask()
+        return self._attend(q_ZTK, k_ZTK, v_ZTV, mask, layout)
+
+    def over(self, memory_MD: Tensor, memory: Layout, x_ND: Tensor, layout: Layout) -> Tensor:
+        """Attention of packed rows over the encoder's output: [N, d_model]."""
+        (q_ZTK,) = layout.to_heads(self.q(x_ND), [self.d_k], n_heads=self.n_heads)
+        k_ZSK, v_ZSV = memory.to_heads(
+            self.kv(memory_MD), [self.d_k, self.d_v], n_heads=self.n_heads
+        )
+        return self._attend(q_ZTK, k_ZSK, v_ZSV, memory.key_mask(), layout)
+
+    def _attend(self, q_ZTK, k_ZSK, v_ZSV, mask_B1TS: Tensor, layout: Layout) -> Tensor:
+        dropout = self.attention_dropout if self.training else 0.0
+        if q_ZTK.device.type == "cpu":
+            heads_ZTV = _Attention.apply(q_ZTK, k_ZSK, v_ZSV, mask_B1TS, dropout)
+        else:
+            q, k, v = (x.unflatten(0, (-1, self.n_heads)) for x in (q_ZTK, k_ZSK, v_ZSV))
+            heads_ZTV = F.scaled_dot_product_attention(
+                q, k, v, attn_mask=mask_B1TS.to(q.dtype), dropout_p=dropout
+            ).flatten(0, 1)
+        return self.out(layout.to_rows(heads_ZTV, n_heads=self.n_heads))

@@ -8,7 +8,8 @@ from torch.nn import functional as F
 
 from pipeline.config.schema import ModelConfig
 from pipeline.model.attention import MultiHeadAttention
-from pipeline.model.packing import Packing
+from pipeline.model.dropout import add_dropped, dropped
+from pipeline.model.layout import Layout
 from pipeline.model.positions import Positions
 
 # B batch, S source positions, T target positions, D d_model, V vocabulary
@@ -33,10 +34,11 @@ class Residual(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = config.dropout
 
     def forward(self, x_ND: Tensor, sublayer_ND: Tensor) -> Tensor:
-        return self.norm(x_ND + self.dropout(sublayer_ND))
+        rate = self.dropout if self.training else 0.0
+        return self.norm(add_dropped(x_ND, sublayer_ND, rate=rate))
 
 
 class EncoderLayer(nn.Module):
@@ -47,8 +49,8 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x_MD: Tensor, packing: Packing) -> Tensor:
-        x_MD = self.attention_residual(x_MD, self.attention(x_MD, packing))
+    def forward(self, x_MD: Tensor, layout: Layout) -> Tensor:
+        x_MD = self.attention_residual(x_MD, self.attention(x_MD, layout))
         return self.feed_forward_residual(x_MD, self.feed_forward(x_MD))
 
 
@@ -63,14 +65,10 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(
-        self, x_ND: Tensor, packing: Packing, memory_MD: Tensor, memory_packing: Packing
-    ) -> Tensor:
-        own_ND = self.attention(x_ND, packing, causal=self.causal)
+    def forward(self, x_ND: Tensor, layout: Layout, memory_MD: Tensor, memory: Layout) -> Tensor:
+        own_ND = self.attention(x_ND, layout, causal=self.causal)
         x_ND = self.attention_residual(x_ND, own_ND)
-        seen_ND = self.memory_attention(
-            x_ND, packing, memory_MD=memory_MD, memory_packing=memory_packing
-        )
+        seen_ND = self.memory_attention.over(memory_MD, memory, x_ND, layout)
         x_ND = self.memory_attention_residual(x_ND, seen_ND)
         return self.feed_forward_residual(x_ND, self.feed_forward(x_ND))
 
@@ -84,7 +82,6 @@ class Transformer(nn.Module):
         self.pad_id = pad_id
         self.embedding = nn.Embedding(vocab_size, config.d_model)
         self.positions = Positions(config)
-        self.dropout = nn.Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_layers))
         self.initialise()
@@ -109,36 +106,37 @@ class Transformer(nn.Module):
         if self.positions.kind == "learned":
             nn.init.normal_(self.positions.table, std=1.0)
 
-    def embed(self, ids_BS: Tensor, packing: Packing) -> Tensor:
+    def embed(self, layout: Layout) -> Tensor:
         """Sections 3.4, 3.5 and 5.4: Dropout(sqrt(d_model) E[ids] + PE), packed [N, D]."""
-        embedded_ND = self.embedding(packing.to_packed(ids_BS)) * math.sqrt(self.config.d_model)
-        placed_ND = embedded_ND + self.positions(packing.position_N, longest=ids_BS.size(1))
-        return self.dropout(placed_ND)
+        embedded_ND = self.embedding(layout.ids_N) * math.sqrt(self.config.d_model)
+        placed_ND = embedded_ND + self.positions(layout.position_N, longest=layout.longest)
+        return dropped(placed_ND, rate=self.config.dropout if self.training else 0.0)
 
-    def encode_packed(self, src_BS: Tensor) -> tuple[Tensor, Packing]:
-        """Encoder output of the source tokens that are not padding, [M, D], and where they lie."""
-        packing = Packing(src_BS, pad_id=self.pad_id)
-        x_MD = self.embed(src_BS, packing)
+    def encode_packed(self, src_BS: Tensor) -> tuple[Tensor, Layout]:
+        """Encoder output in packed rows [M, D], and where its tokens lie."""
+        layout = Layout(src_BS, pad_id=self.pad_id)
+        x_MD = self.embed(layout)
         for layer in self.encoder:
-            x_MD = layer(x_MD, packing)
-        return x_MD, packing
+            x_MD = layer(x_MD, layout)
+        return x_MD, layout
 
     def encode(self, src_BS: Tensor) -> Tensor:
         """Memory [B, S, D] of right-padded source ids; zeros where there is padding."""
-        memory_MD, packing = self.encode_packed(src_BS)
-        return packing.to_grid(memory_MD)
+        memory_MD, layout = self.encode_packed(src_BS)
+        memory_BSD = memory_MD[layout.row_BS] * layout.is_token_BS[:, :, None]
+        return memory_BSD[:, : layout.longest]
 
     def forward(self, src_BS: Tensor, tgt_BT: Tensor) -> Tensor:
         """States [N, D] after each target token that is not padding, in reading order.
 
         src_BS, tgt_BT: int64 ids, right-padded with pad_id; the target starts with bos_id.
         """
-        memory_MD, memory_packing = self.encode_packed(src_BS)
-        packing = Packing(tgt_BT, pad_id=self.pad_id)
-        x_ND = self.embed(tgt_BT, packing)
+        memory_MD, memory = self.encode_packed(src_BS)
+        layout = Layout(tgt_BT, pad_id=self.pad_id)
+        x_ND = self.embed(layout)
         for layer in self.decoder:
-            x_ND = layer(x_ND, packing, memory_MD, memory_packing)
-        return x_ND
+            x_ND = layer(x_ND, layout, memory_MD, memory)
+        return x_ND[: layout.n_tokens]
 
     def logits(self, states_ND: Tensor) -> Tensor:
         """[N, V] (section 3.4: the embedding's own matrix)."""
