@@ -11,10 +11,13 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from pipeline.model.layout import ROWS
 
 # N tokens, R rows of a piece, D d_model, V vocabulary
 
-LOGITS_OF_A_PIECE = 1 << 23  # R x V: small enough for memory, large enough for matrix products
+LOGITS_OF_A_PIECE = 1 << 24  # R x V: small enough for memory, large enough for matrix products
 MOST_ROWS = 1024
 
 
@@ -23,34 +26,35 @@ class _VocabularyLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, states_ND, weight_VD, targets_N, label_smoothing, with_gradient):
+        tokens, vocabulary = len(states_ND), len(weight_VD)
         loss, nll = (states_ND.new_zeros((), dtype=_sum_dtype(states_ND)) for _ in range(2))
-        product_dtype = _product_dtype(states_ND)
-        weight = weight_VD.to(product_dtype)
+        weight = weight_VD.to(_product_dtype(states_ND))
         d_states = torch.empty_like(states_ND) if with_gradient else None
         d_weight = torch.zeros_like(weight_VD) if with_gradient else None
-        rows = max(1, min(MOST_ROWS, LOGITS_OF_A_PIECE // weight_VD.size(0)))
-        for start in range(0, len(states_ND), rows):
-            piece = slice(start, start + rows)
-            states_RD = states_ND[piece].to(product_dtype)
+        rows = max(ROWS, min(MOST_ROWS, LOGITS_OF_A_PIECE // vocabulary) // ROWS * ROWS)
+        for start in range(0, tokens, rows):
+            real = min(rows, tokens - start)
+            piece = slice(start, start + real)
+            states_RD = _fill_up(states_ND[piece].to(weight.dtype))
+            logp_RV = (states_RD @ weight.T).log_softmax(1, dtype=loss.dtype)
             targets_R1 = targets_N[piece, None]
-            logits_RV = (states_RD @ weight.T).to(loss.dtype)
-            at_target_R1 = logits_RV.gather(1, targets_R1)
-            mean_R1 = logits_RV.mean(1, keepdim=True) if label_smoothing else at_target_R1
-            total_R1 = logits_RV.logsumexp(1, keepdim=True)
-            nll_R1 = total_R1 - at_target_R1
-            nll += nll_R1.sum()
-            loss += nll_R1.sum() + label_smoothing * (at_target_R1 - mean_R1).sum()
+            at_target_R1 = logp_RV[:real].gather(1, targets_R1)
+            nll -= at_target_R1.sum()
+            if label_smoothing:
+                loss += label_smoothing * at_target_R1.sum()
+                loss -= label_smoothing / vocabulary * logp_RV[:real].sum()
             if with_gradient:
                 # d loss / d logits = softmax - (1 - eps) onehot - eps / V
-                d_logits_RV = logits_RV.sub_(total_R1).exp_()
+                d_logits_RV = logp_RV.exp_()
                 if label_smoothing:
-                    d_logits_RV.sub_(label_smoothing / weight_VD.size(0))
-                d_logits_RV.scatter_add_(
-                    1, targets_R1, torch.full_like(at_target_R1, label_smoothing - 1.0)
-                )
-                d_logits_RV = d_logits_RV.to(product_dtype)
-                d_states[piece] = d_logits_RV @ weight
+                    d_logits_RV.sub_(label_smoothing / vocabulary)
+                wanted_R1 = torch.full_like(at_target_R1, label_smoothing - 1.0)
+                d_logits_RV[:real].scatter_add_(1, targets_R1, wanted_R1)
+                d_logits_RV[real:] = 0
+                d_logits_RV = d_logits_RV.to(weight.dtype)
+                d_states[piece] = (d_logits_RV @ weight)[:real]
                 _add_product(d_weight, d_logits_RV.T, states_RD)
+        loss += nll
         if with_gradient:
             ctx.save_for_backward(d_states, d_weight)
         ctx.mark_non_differentiable(nll)
@@ -82,6 +86,12 @@ def perplexity(nll: float, tokens: int) -> float:
     """exp of the mean negative log-likelihood a token (eos counted); inf where that overflows."""
     mean = nll / tokens
     return math.exp(mean) if mean < 700 else math.inf
+
+
+def _fill_up(states_RD: Tensor) -> Tensor:
+    """With rows of zeros up to a multiple of ROWS (see `pipeline.model.layout`)."""
+    missing = -len(states_RD) % ROWS
+    return F.pad(states_RD, (0, 0, 0, missing)) if missing else states_RD
 
 
 def _add_product(total_VD: Tensor, left_VR: Tensor, right_RD: Tensor) -> None:

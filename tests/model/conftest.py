@@ -4,19 +4,19 @@ import torch
 
 from pipeline.config.schema import ModelConfig
 
-SMALL = dict(
-    n_layers=2,
-    d_model=16,
-    d_ff=24,
-    n_heads=3,
-    d_k=4,
-    d_v=6,
-    dropout=0.0,
-    attention_dropout=0.0,
-    positions="sinusoidal",
-    max_positions=64,
-    causal=True,
-)
+SMALL = {
+    "n_layers": 2,
+    "d_model": 16,
+    "d_ff": 24,
+    "n_heads": 3,
+    "d_k": 4,
+    "d_v": 6,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "positions": "sinusoidal",
+    "max_positions": 64,
+    "causal": True,
+}
 
 
 @pytest.fixture

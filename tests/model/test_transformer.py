@@ -120,7 +120,7 @@ TABLE_3 = {
     "C d_ff=4096": ({"d_ff": 4096}, 90),
     "big": ({"d_model": 1024, "d_ff": 4096, "n_heads": 16}, 213),
 }
-BASE = dict(n_layers=6, d_model=512, d_ff=2048, n_heads=8, d_k=64, d_v=64)
+BASE = {"n_layers": 6, "d_model": 512, "d_ff": 2048, "n_heads": 8, "d_k": 64, "d_v": 64}
 
 
 @pytest.mark.parametrize("row", TABLE_3)
