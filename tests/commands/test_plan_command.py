@@ -1,0 +1,133 @@
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from pipeline.__main__ import main
+from pipeline.config.loading import load_project
+from pipeline.model.transformer import Transformer
+from pipeline.results import planning
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def at_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def planned(capsys, *arguments):
+    assert main(["plan", "--json", *arguments]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_flops_of_the_base_model_agree_with_a_count_by_hand(capsys, tmp_path):
+    """100,000 updates of 25,000 tokens a side; d_model 512, d_ff 2048, 6 layers, 37,000 pieces."""
+    found = planned(capsys, "--scale", "paper", "--results", str(tmp_path))["experiments"]
+    base = next(plan for plan in found if plan["experiment"] == "ende_base")
+    tokens = 100_000 * 25_000
+    projection, feed_forward = 512 * 512, 2 * 512 * 2048
+    of_src = 6 * (4 * projection + feed_forward) + 6 * 2 * projection  # encoder; memory's K and V
+    of_tgt = 6 * (4 * projection + feed_forward) + 6 * 2 * projection  # decoder; Q and O on memory
+    of_logits = 512 * 37_000
+    length = 30  # of both sides; scores and mixtures are 2 x 512 a pair of positions
+    of_attention = 6 * 2 * 512 * length * (1 + 0.5 + 1)
+    by_hand = 6 * tokens * (of_src + of_tgt + of_logits + of_attention)
+    assert base["training_flops"] == pytest.approx(by_hand, rel=0.05)
+    assert base["tokens_a_side"] == tokens
+    assert base["steps"] == 100_000
+
+
+@pytest.mark.parametrize("scale", ["demo", "paper"])
+def test_parameters_are_those_of_the_model(capsys, tmp_path, scale):
+    found = planned(capsys, "--scale", scale, "--gpus", "1", "--results", str(tmp_path))
+    project = load_project("config", {"scale": scale})
+    assert {plan["experiment"] for plan in found["experiments"]} == set(project.experiments)
+    for plan in found["experiments"]:
+        name = plan["experiment"]
+        vocab_size = project.corpus_of(name).subwords.vocab_size
+        with torch.device("meta"):
+            model = Transformer(project.experiments[name].model, vocab_size=vocab_size, pad_id=0)
+        assert plan["parameters"] == sum(p.numel() for p in model.parameters()), name
+
+
+def test_checkpoint_bytes_are_those_of_files(tmp_path):
+    """Weights and two moments of a whole model, written as checkpoints write them."""
+    project = load_project("config", {"scale": "demo"})
+    experiment = project.experiments["ende_base"]
+    model = Transformer(experiment.model, vocab_size=2000, pad_id=0)
+    weights = {name: tensor.detach() for name, tensor in model.state_dict().items()}
+    flat = torch.cat([tensor.flatten() for tensor in weights.values()])
+    save_file(weights, tmp_path / "model.safetensors")
+    save_file({"exp_avg": flat, "exp_avg_sq": flat.clone()}, tmp_path / "optimizer.safetensors")
+    real = sum(path.stat().st_size for path in tmp_path.iterdir())
+    counted = planning.count_parameters(experiment.model, vocab_size=2000)
+    assert counted * planning.CHECKPOINT_BYTES == pytest.approx(real, rel=0.05)
+
+
+def test_a_corpus_that_is_encoded_is_measured(tmp_path):
+    project = load_project("config", {"scale": "demo"})
+    config = project.corpora["grammar_ende"]
+    assert not planning.plan_corpus(config, tmp_path).measured
+    folder = tmp_path / "encoded" / "train"
+    folder.mkdir(parents=True)
+    np.save(folder / "src_offsets.npy", np.array([0, 10, 30]))
+    np.save(folder / "tgt_offsets.npy", np.array([0, 20, 50]))
+    corpus = planning.plan_corpus(config, tmp_path)
+    assert corpus.measured
+    assert (corpus.lines["train"], corpus.mean_src, corpus.mean_tgt) == (2, 15.0, 25.0)
+
+
+def test_an_update_fills_its_larger_side():
+    lengths = planning.lengths_of(1000, 7, mean_src=20.0, mean_tgt=50.0)
+    assert math.isclose(lengths.tgt_tokens, 7000)
+    assert math.isclose(lengths.src_tokens, 2800)
+
+
+def test_seeds_count_as_runs(tmp_path):
+    project = load_project("config", {"scale": "demo", "seeds": [1, 2, 3]})
+    once = planning.plan_project(load_project("config", {"scale": "demo"}), results=tmp_path)[0]
+    thrice = planning.plan_project(project, results=tmp_path)[0]
+    for one, three in zip(once, thrice, strict=True):
+        assert (one.runs, three.runs) == (1, 3)
+        assert math.isclose(three.training_flops, 3 * one.training_flops)
+        assert three.checkpoint_bytes == 3 * one.checkpoint_bytes
+
+
+def test_a_shared_download_counts_once():
+    project = load_project("config", {"scale": "paper"})
+    corpora = list(project.corpora.values())
+    alone = sum(planning.download_bytes([corpus]) for corpus in corpora)
+    together = planning.download_bytes(corpora)
+    assert 0 < together < alone
+
+
+@pytest.mark.parametrize(("device", "factor"), [("P100", 1.0), ("H100", 0.35)])
+def test_hours_follow_from_the_rate(capsys, tmp_path, device, factor):
+    arguments = ["--scale", "paper", "--device", device, "--results", str(tmp_path)]
+    base = next(
+        plan
+        for plan in planned(capsys, *arguments)["experiments"]
+        if plan["experiment"] == "ende_base"
+    )
+    tflops = {"P100": 9.5, "H100": 67.0}[device]
+    seconds = base["training_flops"] / (tflops * 1e12 * factor)
+    assert base["device_hours"] == pytest.approx(seconds / 3600, rel=0.01)
+
+
+def test_an_unknown_device_lists_those_there_are(capsys):
+    assert main(["plan", "--device", "abacus"]) == 1
+    message = capsys.readouterr().err
+    assert "abacus" in message
+    assert "H100" in message
+
+
+def test_the_printed_plan_has_every_experiment_and_stage(capsys, tmp_path):
+    assert main(["plan", "--scale", "paper", "--results", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    for word in ("table3_e_learned", "enfr_big", "wmt14_enfr", "download", "average", "assumed"):
+        assert word in printed
