@@ -8,6 +8,7 @@ outside its folder is refused as a whole: it was not made in good faith.
 import bz2
 import gzip
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -17,7 +18,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+from pipeline.files import READ_BYTES
+
+COMPRESSED = {  # as patterns of the first bytes; "BZh" alone could be the first word of a text
+    re.compile(rb"\x1f\x8b\x08"): gzip.open,
+    re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"): bz2.open,
+    re.compile(rb"\xfd7zXZ\x00"): lzma.open,
+}
+START_BYTES = 10
 ZIP = b"PK\x03\x04"
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
@@ -69,8 +77,12 @@ def list_members(path: str | Path) -> list[str]:
         if _starts(path).startswith(ZIP):
             with zipfile.ZipFile(path) as archive:
                 return [_safe_zip(path, info) for info in archive.infolist() if not info.is_dir()]
-        with tarfile.open(path, "r|*") as archive:
-            return [_safe_tar(path, info) for info in archive if not info.isdir()]
+        with ExitStack() as stack:
+            stream, archive = _open_tar(path, stack)
+            names = [_safe_tar(path, info) for info in archive if not info.isdir()]
+            while stream.read(READ_BYTES):  # to the end, where the checksum stands
+                pass
+            return names
     except DAMAGE as error:
         raise _damaged(path, error) from error
 
@@ -83,13 +95,20 @@ def _open_member(path: Path, members: Sequence[str], stack: ExitStack) -> IO[byt
     if not is_archive(path):
         raise ValueError(f"{path}: not an archive, but {members[0]} is looked for in it")
     name = _choose(path, list_members(path), members)
-    tar = stack.enter_context(tarfile.open(path, "r|*"))  # noqa: SIM115
+    _, tar = _open_tar(path, stack)
     for info in tar:
         if info.name == name and info.isfile():
-            stream = tar.extractfile(info)
-            assert stream is not None
-            return stack.enter_context(stream)
+            member = tar.extractfile(info)
+            assert member is not None
+            return stack.enter_context(member)
     raise ValueError(f"{path}: {name} is a link or no plain file; take another copy")
+
+
+def _open_tar(path: Path, stack: ExitStack) -> tuple[IO[bytes], tarfile.TarFile]:
+    """The unpacked bytes of a tar, compressed or not, and its members in their order."""
+    raw = stack.enter_context(path.open("rb"))
+    stream = _unpacked(raw, stack)
+    return stream, stack.enter_context(tarfile.open(fileobj=stream, mode="r|"))
 
 
 def _choose(path: Path, names: Sequence[str], members: Sequence[str]) -> str:
@@ -149,9 +168,9 @@ def _leaves(member: PurePosixPath) -> bool:
 
 
 def _unpacked(raw: IO[bytes], stack: ExitStack) -> IO[bytes]:
-    start = raw.peek(6)[:6] if hasattr(raw, "peek") else b""
+    start = raw.peek(START_BYTES)[:START_BYTES]
     for magic, opener in COMPRESSED.items():
-        if start.startswith(magic):
+        if magic.match(start):
             return stack.enter_context(opener(raw, "rb"))
     return raw
 

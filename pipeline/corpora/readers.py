@@ -122,7 +122,10 @@ def _iter_jsonl(stream: IO[bytes], file: SourceFile) -> Iterator[bytes]:
     """Line ends inside a value become spaces: a record is one line of the corpus."""
     assert file.field
     for number, record in enumerate(iter_lines(stream, name=file.path), start=1):
-        value = json.loads(record)
+        try:
+            value = json.loads(record)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{file.path}, line {number}: no JSON record: {error}") from None
         for key in file.field.split("."):
             value = value.get(key) if isinstance(value, dict) else None
         if not isinstance(value, str):
