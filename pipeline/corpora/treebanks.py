@@ -132,7 +132,7 @@ def _files(folder: Path, members: Sequence[str], warn: Warn) -> list[Path]:
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     """As shell patterns go, but "*" crosses "/": "*.mrg" finds files in any folder below."""
-    wanted = any(fnmatchcase(name, pattern) for pattern in patterns if pattern[:1] != "!")
+    wanted = any(fnmatchcase(name, pattern) for pattern in patterns)
     return wanted and not any(
         fnmatchcase(name, pattern[1:]) for pattern in patterns if pattern[:1] == "!"
     )
