@@ -1,10 +1,14 @@
 """French by hand-written tables that the generator does not use: elision, agreement, negation."""
 
+import random
 import re
 
 import pytest
 
+from pipeline.corpora.grammar import french as realiser
 from pipeline.corpora.grammar import generate_pairs
+from pipeline.corpora.grammar.derive import derive
+from pipeline.corpora.grammar.french_nouns import concord_of
 
 VOWEL = "[aàâeéèêiîoôuùûhœAEIOUÉ]"
 MASCULINE = "chien roi livre garçon frère village bateau chat soldat mur vélo couteau sac jardin"
@@ -208,6 +212,42 @@ def test_a_participle_with_avoir_agrees_only_with_what_precedes(french):
             seen += 1
     assert direct > 50
     assert seen > 5
+
+
+def test_que_hands_its_gender_and_number_to_a_participle(french):
+    """The letter that was written, in French: la lettre que Paul a écrite, les lettres ... -es."""
+    ending = {
+        "le": "[éuist]",
+        "un": "[éuist]",
+        "la": "[éuist]e",
+        "une": "[éuist]e",
+        "les": "[^e]s|es",
+    }
+    who = "il|elle|ils|je|j|nous|Paul|Anna|Emma|Julia|Martin|Robert"
+    checked = 0
+    for sentence in french:
+        for article, participle in re.findall(
+            rf"(?i)(?<!avec )\b(le|un|la|une|les) \w+ qu(?:e |')(?:{who})[ ']"
+            r"(?:a|ai|ont|avons) (\w+)",
+            sentence,
+        ):
+            if participle not in {"pas", "jamais", "souvent", "toujours", "parfois", "rarement"}:
+                assert re.search(f"({ending[article.lower()]})$", participle), sentence
+                assert article.lower() == "les" or not participle.endswith("és"), sentence
+                checked += 1
+    assert checked > 5
+
+
+def test_a_coordination_is_feminine_only_if_both_sides_are():
+    rng, seen = random.Random(1), set()
+    while len(seen) < 4:
+        node = derive(rng, symbol="NP:person:light")
+        articles = re.findall(r"\b(le|la|un|une|cette)\b", " ".join(realiser.noun_phrase(node)))
+        if node.rule == "both" and len(articles) == 2:
+            genders = tuple("m" if article in ("le", "un") else "f" for article in articles)
+            expected = "f" if genders == ("f", "f") else "m"
+            assert concord_of(node) == (3, "pl", expected)
+            seen.add(genders)
 
 
 def test_pronoun_objects_agree(pairs):
