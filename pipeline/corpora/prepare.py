@@ -161,10 +161,8 @@ def _first_occurrences(config: CorpusConfig, sources: Sources, overlap: HeldOut)
 
 def first_of_each(values: np.ndarray) -> np.ndarray:
     """Bool [N]: true where a value of `values` [N] stands for the first time."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
     first = np.zeros(len(values), dtype=bool)
-    first[order[np.r_[True, ordered[1:] != ordered[:-1]]]] = True
+    first[np.unique(values, return_index=True)[1]] = True
     return first
 
 
