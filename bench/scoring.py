@@ -1,8 +1,8 @@
-"""How long scoring takes: python bench/scoring.py [--hypotheses F --references F --languages en-de]
+"""How long scoring takes: python -m bench.scoring [--hypotheses F --references F --languages en-de]
 
 Without files it scores 3,003 generated lines of the lengths of newstest2014. Writes
-results/bench/scoring.json: seconds of a whole process with and without intervals, seconds of each
-part within one process, and peak memory. Run it on a quiet machine.
+results/bench/scoring.json: seconds of a whole process with and without intervals (wall and CPU),
+seconds of each part within one process, and peak memory. Run it on a quiet machine.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,14 +48,16 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "--references", options.references, "--languages", options.languages,
     ]  # fmt: skip
     whole = {
-        "process_without_intervals_seconds": [*base, "--resamples", "0"],
-        "process_seconds": base,
-        "process_two_systems_seconds": [*base, "--hypotheses", options.references],
+        "process_without_intervals": [*base, "--resamples", "0"],
+        "process": base,
+        "process_two_systems": [*base, "--hypotheses", options.references],
     }
-    seconds: dict[str, list[float]] = {name: [] for name in whole}
+    seconds: dict[str, list[float]] = defaultdict(list)
     for _ in range(options.rounds):  # interleaved, so that a slow moment hits all alike
         for name, command in whole.items():
-            seconds[name].append(timed(lambda command=command: run(command)))
+            before = children_cpu_seconds()
+            seconds[f"{name}_seconds"].append(timed(lambda command=command: run(command)))
+            seconds[f"{name}_cpu_seconds"].append(children_cpu_seconds() - before)
     return {
         **{name: min(values) for name, values in seconds.items()},
         "process_peak_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
@@ -84,6 +87,11 @@ def parts(options: argparse.Namespace) -> dict[str, Any]:
             lambda counts=counts, compute=compute: scores.bootstrap_interval(counts, compute)
         )
     return found
+
+
+def children_cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def timed(action: Callable[[], object]) -> float:
