@@ -6,10 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.config.schema import ModelConfig
+from pipeline.config.corpus import Subwords
+from pipeline.config.schema import DecodingConfig, ModelConfig
 from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID
 from pipeline.inference.network import Network
+from pipeline.model.folder import ModelFolder, save_model
 from pipeline.model.transformer import Transformer
+from pipeline.subwords.learn import learn
 
 TINY = {
     "n_layers": 2, "d_model": 16, "d_ff": 24, "n_heads": 2, "d_k": 6, "d_v": 10, "dropout": 0.1,
@@ -46,16 +49,19 @@ def make_model() -> Callable[..., Transformer]:
 
 @pytest.fixture(scope="session")
 def reverser() -> Transformer:
-    """Trained for some hundred steps to write its input backwards; sure of some tokens only."""
+    """Trained for some hundred steps to write pieces 260 to 279 backwards, right half the time.
+
+    Its vocabulary is that of `toy_folder`: 4 special pieces, 256 of bytes, 40 of text.
+    """
     torch.manual_seed(1)
     config = ModelConfig(
         **{**TINY, "d_model": 32, "d_ff": 64, "d_k": 16, "d_v": 16, "dropout": 0.0}
     )
-    model = Transformer(config, vocab_size=24, pad_id=PAD_ID).train()
+    model = Transformer(config, vocab_size=300, pad_id=PAD_ID).train()
     adam = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(300):
         length = int(torch.randint(1, 8, ()))
-        words = torch.randint(4, 24, (32, length))
+        words = torch.randint(260, 280, (32, length))
         src = torch.cat([words, torch.full((32, 1), EOS_ID)], dim=1)
         tgt = torch.cat([words.flip(1), torch.full((32, 1), EOS_ID)], dim=1)
         shifted = torch.cat([torch.full((32, 1), BOS_ID), tgt[:, :-1]], dim=1)
@@ -82,3 +88,27 @@ def forced() -> Callable[[Transformer, Tensor, Sequence[int]], float]:
 @pytest.fixture(scope="session")
 def network(reverser) -> Network:
     return Network(reverser)
+
+
+@pytest.fixture(scope="session")
+def toy_folder(reverser, tmp_path_factory) -> ModelFolder:
+    """The reverser as a model folder, with a subword model of its size."""
+    folder = tmp_path_factory.mktemp("reverser")
+    text = ["the red fox saw a big dog", "a dog ran to the red house", "big house and small fox"]
+    subwords = Subwords(model_type="bpe", vocab_size=300, max_sentences=100, seed=1)
+    pieces = learn(text * 3, n_pieces=300, subwords=subwords, corpus="toy")
+    (folder / "subwords.model").write_bytes(pieces)
+    save_model(
+        folder / "model",
+        weights=reverser.state_dict(),
+        kind="translation",
+        languages=("en", "de"),
+        model=reverser.config,
+        decoding=DecodingConfig(
+            n_average=1, beam_size=3, length_penalty=0.6, max_extra_tokens=10, constrained=False
+        ),
+        vocab_size=300,
+        subwords=folder,
+        card={"run": "reverser-seed1", "n_average": 1, "checkpoint_steps": [300]},
+    )
+    return ModelFolder.open(folder / "model")
