@@ -250,6 +250,20 @@ def test_a_coordination_is_feminine_only_if_both_sides_are():
             seen.add(genders)
 
 
+def test_de_and_a_are_said_again_after_et(pairs):
+    checked = 0
+    for en, fr in pairs:
+        if re.search(
+            r"(talk\w*|dream\w*|think|thinks|thought) (about|of) (the|my|this) \w+ and", en
+        ):
+            assert re.search(r"\bet (du|de|des|d'\w+|aux?|à)\b", fr), fr
+            checked += 1
+        if re.search(r" to (the|my|this) \w+ and (the|my|this)\b", en) and "listen" not in en:
+            assert re.search(r"\bet (aux?|à)\b", fr), fr
+            checked += 1
+    assert checked > 0
+
+
 def test_pronoun_objects_agree(pairs):
     for en, fr in pairs:
         if re.fullmatch(r"\w+ (saw|greeted|invited|met|loved|watched) her\.", en):

@@ -253,11 +253,17 @@ def noun_phrase(node: Node, form: int = 3) -> list[str]:
 
 
 def prepositional(preposition: str, node: Node) -> list[str]:
-    """Preposition and noun phrase; the plural article "des" vanishes after "de"."""
+    """Preposition and noun phrase; the plural article "des" vanishes after "de".
+
+    "À" and "de" are said again in the second half of a coordination.
+    """
+    if node.rule == "both" and preposition.split()[-1] in ("à", "de"):
+        halves = [prepositional(preposition, node[role]) for role in ("first", "second")]
+        return [*halves[0], "et", *halves[1]]
     words = noun_phrase(node)
     first = node
-    while first.rule in ("relative", "with", "from", "of", "both"):
-        first = first.get("head") or first["first"]
+    while first.rule in ("relative", "with", "from", "of"):
+        first = first["head"]
     bare = first.rule == "core" and first["determiner"].lemma == "bare"
     if bare and preposition.split()[-1] == "de":
         words = words[1:]

@@ -121,7 +121,7 @@ quietly | leise | doucement
 carefully | vorsichtig | prudemment
 gladly | gern | volontiers
 secretly | heimlich | secrètement
-together | zusammen | ensemble
+patiently | geduldig | patiemment
 calmly | ruhig | calmement
 """
 
