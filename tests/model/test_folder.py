@@ -1,0 +1,107 @@
+import json
+import shutil
+
+import pytest
+import torch
+
+from pipeline.config.schema import DecodingConfig, ModelConfig
+from pipeline.encoded import PAD_ID
+from pipeline.model.folder import ModelFolder, save_model
+from pipeline.model.transformer import Transformer
+
+DECODING = DecodingConfig(
+    n_average=5, beam_size=4, length_penalty=0.6, max_extra_tokens=50, constrained=False
+)
+
+
+@pytest.fixture(params=["sinusoidal", "learned", "none"])
+def model(request):
+    config = ModelConfig(
+        n_layers=1, d_model=8, d_ff=16, n_heads=2, d_k=4, d_v=4, dropout=0.1,
+        attention_dropout=0.0, positions=request.param, max_positions=32, causal=True,
+    )  # fmt: skip
+    return Transformer(config, vocab_size=20, pad_id=PAD_ID).eval()
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    (tmp_path / "subwords").mkdir()
+    (tmp_path / "subwords" / "subwords.model").write_bytes(b"pieces")
+    save(tmp_path / "model", model, tmp_path / "subwords")
+    return tmp_path / "model"
+
+
+def save(path, model, subwords):
+    save_model(
+        path,
+        weights=model.state_dict(),
+        kind="translation",
+        languages=("en", "de"),
+        model=model.config,
+        decoding=DECODING,
+        vocab_size=20,
+        subwords=subwords,
+        card={"run": "base-seed1"},
+    )
+
+
+def test_a_folder_copied_elsewhere_gives_the_same_model(model, saved, tmp_path):
+    elsewhere = shutil.copytree(saved, tmp_path / "copy" / "of it")
+    shutil.rmtree(saved)
+    shutil.rmtree(tmp_path / "subwords")
+    folder = ModelFolder.open(elsewhere)
+    assert (folder.kind, folder.languages, folder.decoding) == (
+        "translation", ("en", "de"), DECODING,
+    )  # fmt: skip
+    assert folder.card["run"] == "base-seed1"
+    loaded = folder.load()
+    assert not loaded.training
+    src, tgt = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([[1, 7], [1, 8]])
+    torch.testing.assert_close(loaded(src, tgt), model(src, tgt))
+
+
+def test_saving_again_replaces_the_folder_and_leaves_nothing_beside_it(model, saved, tmp_path):
+    (saved / "stray").write_text("from before")
+    save(saved, model, tmp_path / "subwords")
+    assert not (saved / "stray").exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model", "subwords"]
+
+
+def test_a_failed_save_leaves_the_old_folder(model, saved, tmp_path):
+    before = (saved / "config.json").read_bytes()
+    with pytest.raises(AttributeError):
+        save_model(
+            saved, weights=model.state_dict(), kind="translation", languages=("en", "de"),
+            model=None, decoding=DECODING, vocab_size=20, subwords=tmp_path / "subwords", card={},
+        )  # fmt: skip
+    assert (saved / "config.json").read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model", "subwords"]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "subwords.model"])
+def test_a_missing_file_is_named(saved, name):
+    (saved / name).unlink()
+    with pytest.raises(ValueError, match=name):
+        ModelFolder.open(saved)
+
+
+def test_no_folder_at_all(tmp_path):
+    with pytest.raises(ValueError, match="not a model folder"):
+        ModelFolder.open(tmp_path / "nothing")
+
+
+def test_damaged_weights_are_named(saved):
+    whole = (saved / "model.safetensors").read_bytes()
+    (saved / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="damaged"):
+        ModelFolder.open(saved).load()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("format", 2), ("vocab_size", 21), ("model", {"n_layers": 1})]
+)
+def test_a_config_that_does_not_fit_is_named(saved, key, value):
+    path = saved / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(ValueError, match=r"config\.json"):
+        ModelFolder.open(saved).load()
