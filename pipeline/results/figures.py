@@ -151,9 +151,21 @@ def evaluations(
             yield Evaluation(Path(path).parent, manifest, folder / corpus)
 
 
-def load_attention(paths: Iterable[str | Path]) -> list[Mapping[str, Any]]:
-    """attention.json files; one without a name gets "attention_<n>" for its figures."""
-    return [
-        {"name": f"attention_{number}", **read_json(path)}
-        for number, path in enumerate(paths, start=1)
-    ]
+def load_attention(
+    paths: Iterable[str | Path], *, choices: Mapping[str, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """attention.json files with the choices made by hand for their names.
+
+    Raises ValueError for two of one name, and for a choice whose name no file has.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in paths:
+        attention = read_json(path)
+        name = attention["name"]
+        if name in found:
+            raise ValueError(f"{path}: another attention file has the same name: {name}")
+        found[name] = {**attention, **choices.get(name, {})}
+    if unknown := choices.keys() - found.keys():
+        names = ", ".join(found) or "none"
+        raise ValueError(f"no attention map of this name (there are: {names}): {min(unknown)}")
+    return list(found.values())

@@ -87,18 +87,19 @@ def draw_layer_times(times: Mapping[str, Any], published: PublishedLayers) -> Dr
 def draw_attention(attention: Mapping[str, Any]) -> list[Drawn]:
     """Figures 3, 4 and 5 for one sentence: long distance, one word's sharpest heads, contrast.
 
-    attention: {"layer", "heads": [H][Q][K], "pieces": [Q]}, and optionally "name" (of the
-    figures), "sentence", and a choice by hand: "query" (word number from 0) and "chosen_heads".
+    attention: {"name", "layer", "heads": [H][Q][K], "pieces": [Q]}, optionally "run", and a
+    choice by hand: "query" (a word's number from 1) and "chosen_heads" (numbers from 1).
+    Raises ValueError for a choice that the map does not have.
     """
     maps_HWW, words = merge_pieces(np.array(attention["heads"], float), list(attention["pieces"]))
-    name = attention.get("name", "attention")
-    where = f"layer {attention['layer']}"
-    far = long_distance(maps_HWW, words, query=attention.get("query"))
+    name = attention["name"]
+    where = f"layer {attention['layer']}" + (f" of {run}" if (run := attention.get("run")) else "")
+    query = _chosen(attention, "query", len(words))
+    far = long_distance(maps_HWW, words, query=query[0] if query else None)
     assert far.query is not None
     near = sharpest(maps_HWW, words, query=far.query)
     contrast = most_different(maps_HWW)
-    if attention.get("chosen_heads"):
-        heads = tuple(attention["chosen_heads"])
+    if heads := _chosen(attention, "chosen_heads", len(maps_HWW)):
         near = Choice(heads, far.query, f"{words[far.query]!r}: heads chosen by hand")
         contrast = Choice(heads, None, "heads chosen by hand")
     return [
@@ -106,6 +107,16 @@ def draw_attention(attention: Mapping[str, Any]) -> list[Drawn]:
         _draw_columns(maps_HWW, words, near, f"{name}_one_word", where),
         _draw_columns(maps_HWW, words, contrast, f"{name}_two_heads", where),
     ]
+
+
+def _chosen(attention: Mapping[str, Any], key: str, count: int) -> tuple[int, ...]:
+    """Indices from 0 of a number or a list of numbers from 1; () where there is no choice."""
+    value = attention.get(key)
+    numbers = [] if value is None else value if isinstance(value, list) else [value]
+    for number in numbers:
+        if not 1 <= number <= count:
+            raise ValueError(f"{attention['name']}: {key} must be from 1 to {count}: {number}")
+    return tuple(number - 1 for number in numbers)
 
 
 def _draw_fan(

@@ -19,10 +19,15 @@ from pipeline.evaluation.cost import Lengths, counted_training_flops, forward_fl
 WEIGHT_BYTES = 4
 CHECKPOINT_BYTES = 12  # a parameter's weight and Adam's two moments
 INDEX_BYTES = 8  # an entry of offsets or of a bucket's order
-TEXT_BYTES = 5  # of a subword, with its share of spaces
+TEXT_BYTES = 4.5  # of a subword, with its share of spaces
 SPREAD = 1.4  # mean of squared lengths over squared mean length
 # subwords of a sentence, source and target, with the end of sentence
-ASSUMED_LENGTHS = {"grammar": (14, 14), "translation": (30, 31), "parsing": (30, 65)}
+ASSUMED_LENGTHS = {
+    ("files", "translation"): (30, 31),
+    ("files", "parsing"): (30, 65),
+    ("grammar", "translation"): (12, 13),
+    ("grammar", "parsing"): (12, 27),
+}
 TABLE3 = "table3"
 
 
@@ -84,8 +89,7 @@ def lengths_of(tokens_per_step: int, steps: int, *, mean_src: float, mean_tgt: f
 def plan_corpus(config: CorpusConfig, folder: Path) -> Corpus:
     """Sizes of a corpus; `folder` is results/<scale>/corpora/<name>, which may not exist yet."""
     lines, unknown_texts = _lines(config)
-    kind = "grammar" if config.source.kind == "grammar" else config.kind
-    mean_src, mean_tgt = ASSUMED_LENGTHS["parsing" if config.kind == "parsing" else kind]
+    mean_src, mean_tgt = ASSUMED_LENGTHS[config.source.kind, config.kind]
     encoded = folder / "encoded" / "train"
     measured = (encoded / "src_offsets.npy").is_file()
     if measured:
@@ -97,6 +101,7 @@ def plan_corpus(config: CorpusConfig, folder: Path) -> Corpus:
     total = sum(lines.values())
     tokens = total * (mean_src + mean_tgt)
     token_bytes = token_dtype(config.subwords.vocab_size).itemsize
+    copies = 2 if config.source.kind == "grammar" else 1  # what was generated stays beside
     downloads, unknown = _downloads(config)
     return Corpus(
         name=config.name,
@@ -107,7 +112,7 @@ def plan_corpus(config: CorpusConfig, folder: Path) -> Corpus:
         measured=measured,
         download_bytes=sum(downloads.values()),
         unknown_downloads=unknown,
-        text_bytes=round(tokens * TEXT_BYTES),
+        text_bytes=round(copies * tokens * TEXT_BYTES),
         encoded_bytes=round(tokens * token_bytes + 3 * total * INDEX_BYTES),
     )
 

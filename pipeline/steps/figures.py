@@ -1,6 +1,7 @@
 """All figures of a scale as SVG and PNG, and figures.json with their titles and captions."""
 
 import argparse
+import json
 from pathlib import Path
 
 from pipeline.evaluation.cost import DEVICES_FILE, load_devices
@@ -20,6 +21,12 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--scores", nargs="*", default=[], help="scores.json beside hypotheses.txt")
     parser.add_argument("--perplexities", nargs="*", default=[], help="perplexity.json of each run")
     parser.add_argument("--attention", nargs="*", default=[], help="attention.json of sentences")
+    parser.add_argument(
+        "--choices",
+        type=json.loads,
+        default={},
+        help='JSON, name of a map: {"query": word, "chosen_heads": [heads]}, all from 1',
+    )
     parser.add_argument("--times", help="layer_times.json")
     parser.add_argument("--corpora", type=Path, required=True, help="results/SCALE/corpora")
     parser.add_argument("--paper", type=Path, default=Path("config/paper"))
@@ -36,7 +43,7 @@ def main(argv: list[str] | None = None) -> None:
         rates=Rates(load_devices(options.devices)),
         corpora=options.corpora,
         times=read_json(options.times) if options.times else None,
-        attention=load_attention(options.attention),
+        attention=load_attention(options.attention, choices=options.choices),
     )
     draw_all(inputs, options.output)
 

@@ -174,3 +174,27 @@ def test_ablation_shows_distances_from_base(demo_scale, paths):
     assert math.isclose(paper.get_offsets()[row][0], 23.7 - 25.8)
     others = np.delete(np.asarray(ours.get_offsets())[:, 0], row)
     assert np.isnan(others.astype(float)).all()
+
+
+def test_heads_and_word_can_be_chosen_by_hand(demo_scale, paths, tmp_path):
+    attention = ("--attention", str(demo_scale.attention()))
+    choices = {"attention_1": {"query": 2, "chosen_heads": [3, 5]}}
+    found = draw(demo_scale, paths, tmp_path, *attention, "--choices", json.dumps(choices))
+    captions = {entry["name"]: entry["caption"] for entry in found}
+    assert "'law': chosen by hand" in captions["attention_1_long_distance"]
+    assert "'law': heads chosen by hand" in captions["attention_1_one_word"]
+    assert "heads chosen by hand" in captions["attention_1_two_heads"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"attention_1": {"query": 99}}, "query must be from 1 to"),
+        ({"attention_1": {"chosen_heads": [0]}}, "chosen_heads must be from 1 to 8: 0"),
+        ({"other": {"query": 1}}, r"there are: attention_1\): other"),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_refused(demo_scale, paths, tmp_path, choices, message):
+    attention = ("--attention", str(demo_scale.attention()))
+    with pytest.raises(ValueError, match=message):
+        draw(demo_scale, paths, tmp_path, *attention, "--choices", json.dumps(choices))
