@@ -6,9 +6,9 @@ tokens side by side, for each head; one gather lays them out, padding and transp
 another takes them back.
 
 The packed rows are filled up to a multiple of `ROWS`, at least one more than there are tokens,
-and grids to a multiple of `CELLS`: matrix products of a few recurring shapes are prepared once,
-and rows of whole vectors are fast. Rows that hold no token are read where a grid has no token;
-nothing reads what comes of them, so their gradients are zero.
+and both sides of a grid to a multiple of `CELLS`: a kernel is prepared for each new shape, so
+shapes should recur, and rows of whole vectors are fast. Rows that hold no token are read where a
+grid has no token; nothing reads what comes of them, so their gradients are zero.
 """
 
 import math
@@ -36,7 +36,7 @@ class Layout:
         self.longest = longest
         self.n_tokens = token_T.numel()
         self.n_rows = (self.n_tokens // ROWS + 1) * ROWS
-        self.shape = batch, -(-longest // CELLS) * CELLS
+        self.shape = -(-batch // CELLS) * CELLS, -(-longest // CELLS) * CELLS
         self.ids_N = ids_BS.new_full((self.n_rows,), pad_id)
         self.ids_N[: self.n_tokens] = ids_BS.flatten()[token_T]
         self.position_N = ids_BS.new_zeros(self.n_rows)
@@ -45,7 +45,7 @@ class Layout:
         sentence_N[: self.n_tokens] = token_T // longest
         self.sentence_N = sentence_N
         cell_T = sentence_N[: self.n_tokens] * self.shape[1] + token_T % longest
-        row_of_cell = torch.full((batch * self.shape[1],), self.n_tokens, device=device)
+        row_of_cell = torch.full((self.shape[0] * self.shape[1],), self.n_tokens, device=device)
         row_of_cell[cell_T] = torch.arange(self.n_tokens, device=device)
         self.row_BS = row_of_cell.view(self.shape)
         self.is_token_BS = self.row_BS < self.n_tokens
@@ -79,9 +79,13 @@ class Layout:
         return flat.view(self.n_rows, n_heads * width)
 
     def key_mask(self) -> Tensor:
-        """[B, 1, 1, S], added to scores: 0 where there is a token, -inf where there is none."""
+        """[B, 1, 1, S], added to scores: 0 where there is a token, -inf where there is none.
+
+        A sentence that only fills up the grid sees all of itself: softmax needs something to see.
+        """
         if self._key_mask is None:
-            self._key_mask = _additive(self.is_token_BS)[:, None, None]
+            empty_B1 = ~self.is_token_BS[:, :1]
+            self._key_mask = _additive(self.is_token_BS | empty_B1)[:, None, None]
         return self._key_mask
 
     def causal_mask(self) -> Tensor:

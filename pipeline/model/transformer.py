@@ -124,7 +124,7 @@ class Transformer(nn.Module):
         """Memory [B, S, D] of right-padded source ids; zeros where there is padding."""
         memory_MD, layout = self.encode_packed(src_BS)
         memory_BSD = memory_MD[layout.row_BS] * layout.is_token_BS[:, :, None]
-        return memory_BSD[:, : layout.longest]
+        return memory_BSD[: len(src_BS), : layout.longest]
 
     def forward(self, src_BS: Tensor, tgt_BT: Tensor) -> Tensor:
         """States [N, D] after each target token that is not padding, in reading order.
