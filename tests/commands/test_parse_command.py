@@ -14,7 +14,8 @@ from pipeline.corpora.linearise import symbol_inventory
 from pipeline.corpora.trees import leaves, parse_tree
 from pipeline.encoded import PAD_ID
 from pipeline.files import read_lines, write_json
-from pipeline.model.folder import save_model
+from pipeline.inference.translator import Translator
+from pipeline.model.folder import ModelFolder, save_model
 from pipeline.model.transformer import Transformer
 from pipeline.subwords.learn import learn
 
@@ -24,10 +25,8 @@ TREES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def parser(tmp_path_factory):
-    """A model folder whose weights nobody trained."""
-    folder = tmp_path_factory.mktemp("parser")
+def untrained(folder, favourite: str | None = None):
+    """A model folder of random weights; they may prefer one symbol to all others by far."""
     text = ["the dog barks .", "x is big", "a big dog is the dog"]
     subwords = Subwords(model_type="bpe", vocab_size=400, max_sentences=100, seed=1)
     pieces = learn(text, n_pieces=290, subwords=subwords, corpus="toy")
@@ -41,6 +40,10 @@ def parser(tmp_path_factory):
     )  # fmt: skip
     torch.manual_seed(0)
     model = Transformer(config, vocab_size=290 + len(symbols), pad_id=PAD_ID)
+    if favourite:  # the last bias brings every state towards its embedding
+        with torch.no_grad():
+            model.embedding.weight[290 + symbols.index(favourite)] += 2.0
+            model.decoder[-1].feed_forward_residual.norm.bias += 1.0
     save_model(
         folder / "model",
         weights=dict(model.state_dict()),
@@ -56,6 +59,11 @@ def parser(tmp_path_factory):
         tags="keep",
     )
     return folder / "model"
+
+
+@pytest.fixture(scope="module")
+def parser(tmp_path_factory):
+    return untrained(tmp_path_factory.mktemp("parser"))
 
 
 def parse(monkeypatch, capfdbinary, text: str, *arguments) -> tuple[int, list[str], str]:
@@ -77,6 +85,26 @@ def test_text_in_trees_out(parser, monkeypatch, capfdbinary):
     ]
     assert "sentences: 3" in log
     assert "sentences repaired: 0\n" in log
+
+
+@pytest.mark.parametrize("favourite", [None, "(S", ")S", "NN"])
+def test_constrained_search_needs_no_repair_whatever_the_weights(favourite, tmp_path):
+    """2 extra tokens are the smallest limit that holds a tree. A lover of "(S" opens brackets
+    until closing is forced."""
+    translator = Translator(ModelFolder.open(untrained(tmp_path, favourite)), device="cpu")
+    lines = [" ".join(["dog"] * n_words) for n_words in (1, 2, 3, 7)]
+    for extra in (2, 5, 40):
+        decoding = translator.folder.decoding.model_copy(update={"max_extra_tokens": extra})
+        results = translator.run(lines, decoding=decoding, max_tokens=200, n_best=3)
+        for line, outputs in zip(lines, results, strict=True):
+            assert outputs
+            limit = len(translator.vocabulary.encode(line)) + 1 + extra
+            for output in outputs:
+                assert output.repairs == {}
+                assert leaves(parse_tree(output.text)) == line.split()
+                assert output.n_tokens <= limit
+            if favourite == "(S" and line == "dog dog dog dog dog dog dog":
+                assert outputs[0].text.count("(S ") > (limit - 10) // 3
 
 
 def test_words_in_are_the_words_out(parser, monkeypatch, capfdbinary):
