@@ -12,6 +12,7 @@ FACTS = (
     "run",
     "experiment",
     "seed",
+    "split",
     "n_average",
     "checkpoint_steps",
 )  # copied from the decode manifest
