@@ -254,7 +254,7 @@ def test_de_and_a_are_said_again_after_et(pairs):
     checked = 0
     for en, fr in pairs:
         if re.search(
-            r"(talk\w*|dream\w*|think|thinks|thought) (about|of) (the|my|this) \w+ and (the|my|an?|his)\b",
+            r"\b(talk\w*|dream\w*|thinks?) (about|of) (the|my|this) \w+ and (the|my|an?|his)\b",
             en,
         ):
             assert re.search(r"\bet (du|de|des|d'\w+|aux?|à)\b", fr), fr
