@@ -92,7 +92,7 @@ def draw_curves(
         ax.set_xlabel("step")
         if number % columns == 0:
             ax.set_ylabel(heading)
-        ax.legend(loc="upper right", handlelength=2.6, fontsize=6.5, labelspacing=0.25)
+        ax.legend(handlelength=2.6, fontsize=6.5, labelspacing=0.25)
     return Drawn(name, title, caption, figure)
 
 
@@ -120,7 +120,7 @@ def draw_learning_rate(curves: Sequence[Curves]) -> Drawn:
         training, d_model = run.train["training"], run.train["model"]["d_model"]
         scale, warmup = training["learning_rate_scale"], training["warmup_steps"]
         schedule = (d_model, warmup, scale)
-        steps, rates = run.points("lr")
+        steps, rates = run.points("learning_rate")
         if schedule in seen or not steps:
             continue
         style = {"color": COLOURS[len(seen) % len(COLOURS)], "linestyle": LINES[0]}

@@ -49,7 +49,9 @@ def notes_of(published: PublishedTable, runs: Runs, *, rates: Rates) -> tuple[st
         notes.append(
             "bracket_f1 leaves unusable trees out, as EVALB does; all lines counts them as wrong."
         )
-    notes += sorted({warning for entry in scored for warning in entry.get("warnings", ())})
+    notes += sorted(
+        {f"{entry['run']}: {warning}" for entry in scored for warning in entry.get("warnings", ())}
+    )
     notes += _provenance(scored)
     return tuple(notes)
 

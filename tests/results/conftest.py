@@ -91,9 +91,9 @@ class DemoScale:
             line = {
                 "step": step,
                 "loss": 1.2 + 6 * math.exp(-step / 70) + noise.uniform(-0.1, 0.1),
-                "lr": 128**-0.5 * min(step**-0.5, step * 80**-1.5),
-                "grad_norm": 1.0 + noise.random(),
-                "tokens_per_second": 9000 + noise.uniform(-800, 800),
+                "learning_rate": 128**-0.5 * min(step**-0.5, step * 80**-1.5),
+                "gradient_norm": 1.0 + noise.random(),
+                "tgt_tokens_per_second": 9000 + noise.uniform(-800, 800),
                 "padding_share": 0.03 + noise.uniform(0, 0.02),
                 "seconds": step * 0.4,
             }

@@ -19,7 +19,7 @@ from pipeline.results.figures_scores import (
     draw_ablation,
     length_bins,
 )
-from pipeline.results.figures_training import panels_of
+from pipeline.results.figures_training import draw_learning_rate, panels_of
 from pipeline.results.metrics import read_curves, smooth
 from pipeline.results.published import load_published
 from pipeline.results.runs import gather_runs, read_manifests
@@ -105,7 +105,7 @@ def test_a_step_written_twice_counts_once_the_last_time(tmp_path):
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     train = {"folder": str(tmp_path), "run": "r", "experiment": "e", "seed": 1}
     assert read_curves(train).points("loss") == ([10, 20], [5.0, 3.0])
-    assert read_curves(train).points("lr") == ([], [])
+    assert read_curves(train).points("learning_rate") == ([], [])
 
 
 def test_a_broken_line_is_named(tmp_path):
@@ -198,3 +198,14 @@ def test_a_choice_that_does_not_exist_is_refused(demo_scale, paths, tmp_path, ch
     attention = ("--attention", str(demo_scale.attention()))
     with pytest.raises(ValueError, match=message):
         draw(demo_scale, paths, tmp_path, *attention, "--choices", json.dumps(choices))
+
+
+def test_learning_rate_lies_on_the_formula(demo_scale):
+    demo_scale.train("ende_base")
+    train = json.loads(demo_scale.trains[0].read_text())
+    recorded, formula = draw_learning_rate([read_curves(train)]).figure.axes[0].lines[:2]
+    steps, rates = recorded.get_data()
+    assert len(steps) == 30
+    for step, rate in zip(steps, rates, strict=True):
+        expected = np.interp(step, *formula.get_data())
+        assert math.isclose(rate, expected, rel_tol=1e-3)

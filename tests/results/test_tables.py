@@ -146,7 +146,8 @@ def test_notes_state_scale_test_set_signature_checkpoints_commit(demo_scale, pat
 
 def test_warnings_of_scores_are_notes(demo_scale, paths):
     demo_scale.score("ende_base", warnings=["3 hypotheses are empty"])
-    assert "3 hypotheses are empty" in build(demo_scale, paths, "table2").notes
+    notes = build(demo_scale, paths, "table2").notes
+    assert "ende_base-seed1: 3 hypotheses are empty" in notes
 
 
 @pytest.mark.parametrize("table", STEPS)
