@@ -96,19 +96,20 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path) -> int:
     """As one rank; rank 0 leaves finished.json in the folder."""
     from pipeline.training import loop, ranks
 
-    stop = StopSignal()
     rank = ranks.join(ranks.choose_device(job.device))
     try:
-        facts = loop.train(job, sections, folder, rank, stop=stop)
+        with StopSignal() as stop:
+            facts = loop.train(job, sections, folder, rank, stop=stop)
+        if rank.first:
+            write_json(folder / FINISHED, {"commit": commit(), **sections, **facts})
     except loop.Interrupted as interrupted:
         log(str(interrupted))
         return TEMPORARY_FAILURE
     except (ValueError, FloatingPointError, MemoryError) as error:
         log(f"error: {error}")
         return 1
-    if rank.first:
-        write_json(folder / FINISHED, {"commit": commit(), **sections, **facts})
-    ranks.leave()
+    finally:
+        ranks.leave()
     return 0
 
 
@@ -147,12 +148,21 @@ def declare(folder: Path, facts: dict[str, Any], *, output: Path, names: dict[st
 
 
 class StopSignal:
-    """Says whether SIGTERM or SIGINT came since it was made."""
+    """Says whether SIGTERM or SIGINT came inside the block."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.event.set())
+
+    def __enter__(self) -> "StopSignal":
+        self.handlers = {
+            number: signal.signal(number, lambda *_: self.event.set())
+            for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
 
     def __call__(self) -> bool:
         return self.event.is_set()

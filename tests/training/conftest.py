@@ -1,4 +1,4 @@
-import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +45,7 @@ def write_split(folder: Path, *, pairs: int, seed: int) -> None:
     offsets = np.concatenate([[0], np.cumsum(lengths + 1)])
     tokens = rng.integers(4, VOCABULARY - 1, size=offsets[-1])
     tgt = tokens.copy()
-    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for start, end in pairwise(offsets):
         tokens[end - 1] = 2
         tgt[start : end - 1] = tokens[start : end - 1][::-1] + 1
         tgt[end - 1] = 2
@@ -82,11 +82,11 @@ def training():
     return lambda **changes: TRAINING.model_copy(update=changes)
 
 
-@pytest.fixture
-def arguments(corpus, tmp_path, model, training):
-    """Of the step train: arguments(model={...}, training={...}, **{"max_tokens": 500})."""
+@pytest.fixture(scope="session")
+def arguments(corpus, model, training):
+    """Of the step train, its results in a folder: arguments(tmp_path, max_tokens=500)."""
 
-    def make(*, model_changes=None, training_changes=None, **options) -> list[str]:
+    def make(root: Path, *, model_changes=None, training_changes=None, **options) -> list[str]:
         defaults = {
             "encoded": corpus / "encoded",
             "buckets": corpus / "buckets",
@@ -100,8 +100,8 @@ def arguments(corpus, tmp_path, model, training):
             "keep": 3,
             "max_tokens": 1000,
             "device": "cpu",
-            "checkpoints": tmp_path / "checkpoints",
-            "output": tmp_path / "train.json",
+            "checkpoints": root / "checkpoints",
+            "output": root / "train.json",
         }
         texts = []
         for name, value in (defaults | options).items():
@@ -109,9 +109,3 @@ def arguments(corpus, tmp_path, model, training):
         return texts
 
     return make
-
-
-@pytest.fixture
-def told(tmp_path):
-    """What train.json says."""
-    return lambda: json.loads((tmp_path / "train.json").read_text())
