@@ -58,7 +58,9 @@ def notes_of(published: PublishedTable, runs: Runs, *, rates: Rates) -> tuple[st
 
 def _scale_note(published: PublishedTable, scale: str, scored: list[Manifest]) -> str:
     sets = sorted({entry["test_set"] for entry in scored})
-    ours = f"Scale {scale}; our test set: {', '.join(sets) if sets else 'none scored yet'}"
+    if not sets:
+        return f"Scale {scale}; nothing of ours is scored yet. The paper's: {published.test_set}."
+    ours = f"Scale {scale}; our test set: {', '.join(sets)}"
     paper = f"the paper's: {published.test_set}"
     if sets == [published.test_set]:
         return f"{ours}, as the paper's."
