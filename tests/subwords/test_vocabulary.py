@@ -43,7 +43,8 @@ def test_encode_then_decode_is_the_identity(vocabulary, text):
 @pytest.mark.parametrize(
     "text",
     [" leading", "trailing ", "two  spaces", "\ttab\t", "a\u00a0b", "cafe\u0301 caf\u00e9 ﬁ Å",
-     "\r", "a\u2028b\u0085c", "\x00", "unseen: 漢字 🙂", "<unk> <s> </s> @@ ⁇ ▅ <0x41>", "", " ", "  ",
+     "\r", "a\u2028b\u0085c", "\x00",
+     "unseen: 漢字 🙂", "<unk> <s> </s> @@ ⁇ ▅ <0x41>", "", " ", "  ",
      "\ufeffx", "a\u200bb"],
 )  # fmt: skip
 def test_what_normalisation_would_fold_survives(vocabulary, text):
