@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pipeline.config.loading import Project, load_project
 from pipeline.evaluation.cost import Device, load_devices
+from pipeline.files import read_json
+from pipeline.results.costs import counted_flops
 from pipeline.results.planning import Corpus, Plan, download_bytes, plan_project
 
 PEAK_SHARE = 0.35  # of a data sheet's peak that training of this size is assumed to reach
@@ -21,6 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus", type=int, default=8, help="devices that train (default 8)")
     parser.add_argument("--device", default="h100", help="name in config/devices.yaml")
     parser.add_argument("--tflops", type=float, help="rate you measured, for one device")
+    parser.add_argument(
+        "--like", type=Path, metavar="TRAIN_JSON", help="take the rate that this run reached"
+    )
     parser.add_argument(
         "--utilisation",
         type=float,
@@ -36,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the plan to stdout. Raises ValueError for a device or a number that makes no sense."""
     if args.gpus < 1:
         raise ValueError(f"--gpus must be 1 or more: {args.gpus}")
+    for option, value in (("--tflops", args.tflops), ("--utilisation", args.utilisation)):
+        if value is not None and value <= 0:
+            raise ValueError(f"{option} must be above 0: {value}")
     project = load_project(args.config, {"scale": args.scale})
     devices = load_devices(Path(args.config) / "devices.yaml")
     plans, corpora = plan_project(project, results=args.results)
@@ -57,6 +65,9 @@ def _rate(
     project: Project, experiment: str, devices: Mapping[str, Device], args: argparse.Namespace
 ) -> tuple[str, float]:
     """What the rate is, in words, and FLOPs a second that one device reaches."""
+    if args.like:
+        reached = _reached(args.like)
+        return f"{reached / 1e12:.3g} TFLOPS a device, reached by {args.like}", reached
     if args.tflops:
         share = 1.0 if args.utilisation is None else args.utilisation
         return f"{args.tflops:g} TFLOPS as given, {share:.0%} of it", args.tflops * 1e12 * share
@@ -75,6 +86,15 @@ def _rate(
     share = default if args.utilisation is None else args.utilisation
     words = f"{name}, {device.tflops:g} TFLOPS ({device.basis}), {share:.0%} of it"
     return words, device.tflops * 1e12 * share
+
+
+def _reached(path: Path) -> float:
+    """Counted FLOPs a second of one device in a finished run."""
+    train = read_json(path)
+    flops, seconds = counted_flops(train), train.get("elapsed_seconds")
+    if not flops or not seconds:
+        raise ValueError(f"--like: no counted FLOPs or no seconds in it: {path}")
+    return flops / seconds / train.get("ranks", 1)
 
 
 def _hours(plan: Plan, rates: Mapping[str, tuple[str, float]]) -> float:
@@ -219,6 +239,8 @@ def _assumptions(corpora: Sequence[Corpus]) -> list[str]:
         *lines,
         f"decoding is assumed to reach {DECODING_SHARE:.0%} of the training's rate; checkpoints "
         "are those that remain at the end",
+        "small models reach far less of a large device than assumed: for those, --like a run of "
+        "their scale",
     ]
 
 

@@ -83,9 +83,11 @@ def trees_html(hypotheses: Sequence[str], references: Sequence[str], *, count: i
         drawings = [("ours", hypotheses[index])]
         if hypotheses[index] != references[index]:
             drawings.append(("gold", references[index]))
-        parts.append(f'<div class="example"><p>line {index + 1}, bracket F1 {score:.1f}</p>')
-        for name, line in drawings:
-            parts.append(f'<p class="note">{name}</p><div class="wide">')
-            parts.append(f"{tree_svg(parse_tree(line))}</div>")
-        parts.append("</div>")
+        pairs = "".join(
+            f'<figure><p class="note">{name}</p>'
+            f'<div class="wide">{tree_svg(parse_tree(line))}</div></figure>'
+            for name, line in drawings
+        )
+        heading = f"line {index + 1}, bracket F1 {score:.1f}"
+        parts.append(f'<div class="example"><p>{heading}</p><div class="trees">{pairs}</div></div>')
     return "".join(parts)

@@ -141,8 +141,8 @@ def _cards(inputs: ReportInputs) -> str:
     parts = []
     for path in inputs.cards:
         source = path.read_bytes().decode("utf-8")
-        title = next((line.lstrip("# ") for line in source.split("\n") if line.strip()), path.stem)
-        body = render_markdown(source, folder=path.parent)
+        title, rest = _split_title(source, default=path.parent.name)
+        body = render_markdown(rest, folder=path.parent)
         parts.append(details(title, body, identifier=f"corpus-{path.parent.name}"))
     return "".join(parts)
 
@@ -158,7 +158,11 @@ def _runs(inputs: ReportInputs) -> str:
 def _deviations(inputs: ReportInputs) -> str:
     if inputs.deviations is None:
         return ""
-    source = inputs.deviations.read_bytes().decode("utf-8")
-    lines = source.split("\n")
-    body = "\n".join(lines[1:]) if lines[0].startswith("# ") else source  # our heading stands
-    return render_markdown(body, folder=inputs.deviations.parent)
+    _, rest = _split_title(inputs.deviations.read_bytes().decode("utf-8"), default="")
+    return render_markdown(rest, folder=inputs.deviations.parent)
+
+
+def _split_title(source: str, *, default: str) -> tuple[str, str]:
+    """The first heading of a Markdown text, and the text without it."""
+    first, _, rest = source.partition("\n")
+    return (first[2:], rest) if first.startswith("# ") else (default, source)

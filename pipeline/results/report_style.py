@@ -29,6 +29,8 @@ vertical-align:top;overflow-wrap:anywhere;min-width:4rem}
 details{border:1px solid #ccc;border-radius:4px;margin:.5rem 0;padding:.4rem .8rem}
 details>summary{cursor:pointer;font-weight:600}
 details img{max-width:100%;min-width:20rem;height:auto}
+.trees{display:flex;flex-wrap:wrap;gap:0 2rem}
+.trees figure{margin:0;max-width:100%}
 .example{border-top:1px solid #ddd;margin-top:.8rem}
 .example p{margin:.5rem 0 .2rem;font-size:.9rem;color:#444}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.2rem 0 .6rem}

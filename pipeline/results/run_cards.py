@@ -10,17 +10,16 @@ from pipeline.results.runs import Manifest
 from pipeline.results.table import duration, number, scientific
 
 GIB = 1 << 30
+SCORE_HEADINGS = ("test set", "checkpoints averaged", "metric", "score", "interval", "signature")
 
 
 def run_card(train: Manifest, scores: Sequence[Manifest], *, rates: Rates) -> str:
-    """HTML of one run, folded: facts, scores with signatures, settings, data checksums."""
+    """HTML of one run, folded: facts, scores with signatures, settings."""
     parts = [table(("what", "value"), _facts(train, rates))]
     if rows := [row for entry in scores for row in _score_rows(entry)]:
-        parts.append(table(("test set", "metric", "score", "interval", "signature"), rows))
+        parts.append(table(SCORE_HEADINGS, rows))
     settings = [*train.get("model", {}).items(), *train.get("training", {}).items()]
     parts.append(table(("setting", "value"), settings))
-    if inputs := train.get("inputs"):
-        parts.append(table(("input", "sha256"), inputs.items()))
     return details(_summary(train, scores), "".join(parts), identifier=f"run-{train['run']}")
 
 
@@ -49,19 +48,22 @@ def _facts(train: Manifest, rates: Rates) -> list[tuple[str, str]]:
         ("FLOPs by time", scientific(rates.flops_by_time(train))),
         ("FLOPs counted", scientific(counted_flops(train))),
         ("last dev perplexity", number(train.get("dev_perplexity"), 3)),
+        ("data (sha256)", str(train.get("data", ""))[:SHORT]),
         ("fingerprint", str(train.get("fingerprint", ""))[:SHORT]),
         ("commit", train.get("commit")),
     ]
     return [(name, str(value)) for name, value in facts if value not in (None, "", "None")]
 
 
-def _score_rows(scores: Manifest) -> list[tuple[str, ...]]:
+def _score_rows(scores: Manifest) -> list[tuple[object, ...]]:
     rows = []
     for metric, entry in scores["scores"].items():
         interval = entry.get("interval")
         shown = f"[{interval[0]:.2f}, {interval[1]:.2f}]" if interval else ""
         score = f"{entry['score']:.2f}"
-        rows.append((scores["test_set"], metric, score, shown, entry.get("signature") or ""))
+        averaged = scores.get("n_average", "")
+        signature = entry.get("signature") or ""
+        rows.append((scores["test_set"], averaged, metric, score, shown, signature))
     return rows
 
 

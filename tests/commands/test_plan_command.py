@@ -8,9 +8,11 @@ import torch
 from safetensors.torch import save_file
 
 from pipeline.__main__ import main
+from pipeline.commands.plan import DECODING_SHARE
 from pipeline.config.loading import load_project
 from pipeline.model.transformer import Transformer
 from pipeline.results import planning
+from pipeline.results.costs import counted_flops
 
 ROOT = Path(__file__).parents[2]
 
@@ -131,3 +133,33 @@ def test_the_printed_plan_has_every_experiment_and_stage(capsys, tmp_path):
     printed = capsys.readouterr().out
     for word in ("table3_e_learned", "enfr_big", "wmt14_enfr", "download", "average", "assumed"):
         assert word in printed
+
+
+def test_the_rate_of_a_run_can_be_taken(capsys, tmp_path):
+    """A run that took 100 s on 2 ranks for its counted operations; a plan at that rate."""
+    project = load_project("config", {"scale": "demo"})
+    experiment = project.experiments["ende_base"]
+    sums = {"src_tokens": 9e5, "tgt_tokens": 1e6, "sum_src_squared": 1e7, "sum_tgt_squared": 1e7}
+    train = {
+        **sums,
+        "sum_src_tgt": 1e7,
+        "vocab_size": 2000,
+        "model": experiment.model.model_dump(mode="json"),
+        "elapsed_seconds": 100.0,
+        "ranks": 2,
+    }
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps(train))
+    found = planned(capsys, "--scale", "demo", "--like", str(path), "--results", str(tmp_path))
+    base = next(plan for plan in found["experiments"] if plan["experiment"] == "ende_base")
+    counted = counted_flops(train)
+    seconds = base["training_flops"] / (counted / 100.0 / 2)
+    assert base["device_hours"] > seconds / 3600  # decoding comes on top
+    decoding = base["decoding_flops"] / (DECODING_SHARE * counted / 100.0 / 2)
+    assert base["device_hours"] == pytest.approx((seconds + decoding) / 3600)
+
+
+@pytest.mark.parametrize("option", ["--gpus", "--tflops", "--utilisation"])
+def test_numbers_that_make_no_sense_are_refused(capsys, option):
+    assert main(["plan", option, "0"]) == 1
+    assert option in capsys.readouterr().err

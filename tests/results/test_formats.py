@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 
 from pipeline.results.formats import latex, to_html, to_latex, to_markdown
 from pipeline.results.table import Column, Row, Section, Table, duration, number, scientific, signed
+from pipeline.steps import table2, table3, table4
 
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp", "Cs")), max_size=20
+)
+needs_latex = pytest.mark.skipif(
+    shutil.which("pdflatex") is None, reason="no pdflatex on this machine"
 )
 
 
@@ -84,17 +88,31 @@ def test_latex_of_the_signs_we_use():
     assert latex("−1.2†") == r"$-$1.2$^{\dagger}$"
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on this machine")
-def test_latex_compiles(tmp_path):
-    marks = r"a_b & 5 % of $x$ # {y} ~ ^ \ < > | − ± × · † ≤ α ₖ 10⁻³"
-    body = to_latex(table(marks, "3.3·10¹⁸", notes=(marks,)))
-    (tmp_path / "t.tex").write_text(
-        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage[utf8]{inputenc}"
-        "\\usepackage{booktabs,graphicx,rotating}\\begin{document}" + body + "\\end{document}"
-    )
+def compile_latex(body, folder):
+    """Run pdflatex on a document that holds `body`; fails with the end of its log."""
+    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx,rotating}"
+    document = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
+    (folder / "t.tex").write_text(document)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+@needs_latex
+def test_latex_of_every_sign_compiles(tmp_path):
+    marks = r"a_b & 5 % of $x$ # {y} ~ ^ \ < > | − ± × · † ≤ α ₖ 10⁻³"
+    compile_latex(to_latex(table(marks, "3.3·10¹⁸", notes=(marks,))), tmp_path)
+
+
+@needs_latex
+def test_latex_of_the_tables_compiles(demo_scale, tmp_path):
+    demo_scale.everything()
+    bodies = []
+    for step in (table2, table3, table4):
+        name = step.__name__.rsplit(".", 1)[1]
+        step.main(demo_scale.arguments(name, tmp_path / name))
+        bodies.append((tmp_path / f"{name}.tex").read_text())
+    compile_latex("\n".join(bodies), tmp_path)
 
 
 @pytest.mark.parametrize(
