@@ -93,15 +93,24 @@ class Transformer(nn.Module):
         The paper states none. Glorot keeps variances alike forward and backward; embeddings of
         that width have unit variance once multiplied by sqrt(d_model) (section 3.4), like the
         sinusoids beside them, and give logits of unit scale on normalised states.
+
+        The last product of each sub-layer is divided by sqrt(sub-layers of the stack), so that all
+        of them together add one unit of variance to the residual stream: a token's own embedding
+        then reaches the top from the start, and attention over the source is learnt several times
+        sooner (docs/training.md has the figures).
         """
-        for module in self.modules():
-            if isinstance(module, MultiHeadAttention):
-                for weight in projections(module):
-                    nn.init.xavier_uniform_(weight)
-            elif isinstance(module, FeedForward):
-                for linear in (module.inner, module.out):
-                    nn.init.xavier_uniform_(linear.weight)
-                    nn.init.zeros_(linear.bias)
+        for stack, sublayers in ((self.encoder, 2), (self.decoder, 3)):
+            scale = (sublayers * self.config.n_layers) ** -0.5
+            for module in stack.modules():
+                if isinstance(module, MultiHeadAttention):
+                    for weight in projections(module):
+                        nn.init.xavier_uniform_(weight)
+                    module.out.weight.mul_(scale)
+                elif isinstance(module, FeedForward):
+                    for linear in (module.inner, module.out):
+                        nn.init.xavier_uniform_(linear.weight)
+                        nn.init.zeros_(linear.bias)
+                    module.out.weight.mul_(scale)
         nn.init.normal_(self.embedding.weight, std=self.config.d_model**-0.5)
         if self.positions.kind == "learned":
             nn.init.normal_(self.positions.table, std=1.0)
