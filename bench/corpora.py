@@ -154,7 +154,7 @@ def make_corpus(folder: Path, size: int, vocab_size: int) -> CorpusConfig:
             "subwords": {
                 "model_type": "bpe",
                 "vocab_size": vocab_size,
-                "max_sentences": 4_000_000,
+                "max_sentences": 2_000_000,
                 "character_coverage": 0.9999,
                 "seed": 1,
             },

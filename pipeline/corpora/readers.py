@@ -1,5 +1,6 @@
 """From a raw file of any format to lines: one iterator of undecoded lines for each side."""
 
+import atexit
 import hashlib
 import io
 import json
@@ -9,17 +10,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from fnmatch import fnmatchcase
-from glob import escape
+from functools import cache
 from pathlib import Path
 from typing import IO
 
-from pipeline.corpora.archives import list_members, open_text
+from pipeline.corpora.archives import open_text
 from pipeline.corpora.sgml import iter_segments
 from pipeline.corpora.sources import SourceFile, SourcePart
 from pipeline.corpora.treebanks import iter_treebank
 from pipeline.corpora.trees import leaves, to_line
-from pipeline.files import iter_byte_lines, iter_lines
+from pipeline.files import READ_BYTES, iter_byte_lines, iter_lines
 
 Warn = Callable[[str], None]
 MISSING = object()
@@ -54,8 +54,7 @@ def iter_tree_pairs(part: SourcePart, *, warn: Warn) -> Iterator[tuple[bytes, by
     file = part.sides["trees"]
     first, last = part.take or (1, None)
     counts: Counter[str] = Counter()
-    members = _without_excluded(file)
-    trees = iter_treebank(file.path, members=members, counts=counts, warn=warn)
+    trees = iter_treebank(file.path, members=file.members, counts=counts, warn=warn)
     for number, tree in enumerate(trees, start=1):
         if number >= first and (last is None or number <= last):
             yield " ".join(leaves(tree)).encode("utf-8"), to_line(tree).encode("utf-8")
@@ -75,20 +74,6 @@ def iter_side(file: SourceFile, *, warn: Warn) -> Iterator[bytes]:
         yield from _READERS[file.format](text, file)
         if digests:
             digests.check(file, warn)
-
-
-def _without_excluded(file: SourceFile) -> Sequence[str]:
-    """The members' names, if some patterns (after "!") exclude; else the patterns themselves."""
-    excluded = [pattern[1:] for pattern in file.members if pattern.startswith("!")]
-    if not excluded:
-        return file.members
-    wanted = [pattern for pattern in file.members if not pattern.startswith("!")]
-    return [
-        escape(name)
-        for name in list_members(file.path)
-        if any(fnmatchcase(name, pattern) for pattern in wanted)
-        and not any(fnmatchcase(name, pattern) for pattern in excluded)
-    ]
 
 
 def _check_lines(part: SourcePart, count: int, warn: Warn) -> None:
@@ -136,13 +121,20 @@ def _iter_jsonl(stream: IO[bytes], file: SourceFile) -> Iterator[bytes]:
 def _iter_query(file: SourceFile) -> Iterator[bytes]:
     """Run the query on a copy of the database member; it gives one text column."""
     assert file.field
-    with tempfile.TemporaryDirectory(dir=Path(file.path).parent, prefix=".database.") as folder:
-        copy = Path(folder) / "copy.db"
-        with open_text(file.path, file.members) as stream, open(copy, "wb") as target:
-            shutil.copyfileobj(stream, target, 1 << 20)
-        with closing(sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True)) as database:
-            for (value,) in database.execute(file.field):
-                yield str(value).replace("\r\n", " ").replace("\n", " ").encode("utf-8")
+    copy = _database(file.path, file.members)
+    with closing(sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True)) as database:
+        for (value,) in database.execute(file.field):
+            yield str(value).replace("\r\n", " ").replace("\n", " ").encode("utf-8")
+
+
+@cache
+def _database(path: str, members: tuple[str, ...]) -> Path:
+    """The unpacked database, once for all queries; it is removed when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="reattend."))
+    atexit.register(shutil.rmtree, folder)
+    with open_text(path, members) as stream, open(folder / "copy.db", "wb") as target:
+        shutil.copyfileobj(stream, target, READ_BYTES)
+    return folder / "copy.db"
 
 
 _READERS = {
