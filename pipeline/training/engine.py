@@ -77,6 +77,11 @@ class Engine:
         norm = self._norm if self.zero_stage == 0 else self.engine.get_global_grad_norm()
         return float(norm)
 
+    @property
+    def learning_rate(self) -> float:
+        """Of the last update."""
+        return self.adam.param_groups[0]["lr"]
+
     def _clip(self, *_) -> None:
         """Before Adam's step under ZeRO 0: DeepSpeed itself counts no norm there."""
         gradients = [p.grad for p in self.parameters if p.grad is not None]

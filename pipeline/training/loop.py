@@ -23,7 +23,7 @@ from pipeline.training import checkpoints
 from pipeline.training.engine import Engine
 from pipeline.training.feed import Counts, Feed, Update, read_batch
 from pipeline.training.loss import TrainedModel
-from pipeline.training.metrics import Metrics
+from pipeline.training.metrics import Metrics, Window
 from pipeline.training.ranks import Rank
 from pipeline.training.run import Job
 from pipeline.training.schedule import learning_rate
@@ -67,10 +67,16 @@ class Trainer:
         self.vocab_size = read_json(job.encoded / "encode.json")["vocab_size"]
         split = EncodedSplit.open(job.encoded / "train")
         self.dev = EncodedSplit.open(job.encoded / "dev")
+        self.dev_lengths = self.dev.src_lengths(), self.dev.tgt_lengths()
         every = open_buckets(job.buckets, split)
         longest = job.training.tokens_per_step
         if job.model.positions == "learned":
             longest = min(longest, job.model.max_positions)
+            if (longest_dev := max(int(side.max()) for side in self.dev_lengths)) > longest:
+                raise ValueError(
+                    f"model.max_positions must hold the longest dev sentence, {longest_dev} "
+                    f"tokens: {job.model.max_positions}"
+                )
         usable = every.up_to(longest)
         self.skipped = len(every) - len(usable)
         if self.skipped and rank.first:
@@ -122,27 +128,27 @@ class Trainer:
 
     def run(self, stop: Callable[[], bool]) -> dict[str, Any]:
         last = self.job.training.max_steps
-        metrics = None
-        if self.rank.first:
-            metrics = Metrics(self.folder, step=self.step, tensorboard=self.job.tensorboard)
         self.window = Window()
         self.saved_at = time.monotonic()
         started = time.monotonic() - self.seconds
         updates = self.feed.updates(epoch=self.epoch, index=self.index)
-        while self.step < last:
-            norm = self._update(next(updates))
-            self.seconds = time.monotonic() - started
-            self._report(metrics, norm)
-            verdict = self._agree(stop())
-            regular = self.step % self.job.training.checkpoint_interval_steps == 0
-            if verdict != GO_ON or regular or self.step == last:
-                self._save()
-            if verdict == STOP and self.step < last:
-                self.writer.wait()
-                raise Interrupted(f"stopped as asked; saved after step: {self.step}")
+        with Metrics(
+            self.folder if self.rank.first else None,
+            step=self.step,
+            tensorboard=self.job.tensorboard,
+        ) as metrics:
+            while self.step < last:
+                norm = self._update(next(updates))
+                self.seconds = time.monotonic() - started
+                self._report(metrics, norm)
+                verdict = self._agree(stop())
+                regular = self.step % self.job.training.checkpoint_interval_steps == 0
+                if verdict != GO_ON or regular or self.step == last:
+                    self._save()
+                if verdict == STOP and self.step < last:
+                    self.writer.wait()
+                    raise Interrupted(f"stopped as asked; saved after step: {self.step}")
         self.writer.wait()
-        if metrics is not None:
-            metrics.close()
         return self._facts() if self.rank.first else {}
 
     def _update(self, update: Update) -> float:
@@ -166,7 +172,7 @@ class Trainer:
             raise FloatingPointError(self._not_finite(norm, update))
         self.epoch, self.index = update.epoch, update.index + 1
         self.counts.add(update.counts)
-        self.window.add(update.counts)
+        self.window.counts.add(update.counts)
         return norm
 
     def _not_finite(self, norm: float, update: Update) -> str:
@@ -177,33 +183,27 @@ class Trainer:
             f"split in that update: {update.ids.tolist()}; last good checkpoint: {where}"
         )
 
-    def _report(self, metrics: Metrics | None, norm: float) -> None:
+    def _report(self, metrics: Metrics, norm: float) -> None:
         last = self.job.training.max_steps
         dev_due = self.step % self.job.training.dev_interval_steps == 0 or self.step == last
-        every = max(1, last // METRIC_LINES)
-        if not (dev_due or self.step % every == 0 or self.step == last):
+        if not (dev_due or self.step % max(1, last // METRIC_LINES) == 0):
             return
-        seconds = self.window.seconds()
+        counts, seconds = self.window.counts, self.window.seconds()
         loss, nll = self._over_ranks(self.trained.take_sums())
+        values = {
+            "loss": loss / counts.tgt_tokens,
+            "perplexity": perplexity(nll, counts.tgt_tokens),
+            "learning_rate": self.engine.learning_rate,
+            "gradient_norm": norm,
+            "src_tokens_per_second": counts.src_tokens / seconds,
+            "tgt_tokens_per_second": counts.tgt_tokens / seconds,
+            "padding_share": counts.padding_share,
+            "epoch": self.epoch,
+            "seconds": self.seconds,
+        }
         if dev_due:
-            self.dev_perplexity = self._dev_perplexity()
-        counts = self.window.counts
-        if metrics is not None:
-            values = {
-                "loss": loss / counts.tgt_tokens,
-                "perplexity": perplexity(nll, counts.tgt_tokens),
-                "learning_rate": self.engine.adam.param_groups[0]["lr"],
-                "gradient_norm": norm,
-                "src_tokens_per_second": counts.src_tokens / seconds,
-                "tgt_tokens_per_second": counts.tgt_tokens / seconds,
-                "padding_share": counts.padding_share,
-                "epoch": self.epoch,
-                "seconds": self.seconds,
-            }
-            if dev_due:
-                values["dev_perplexity"] = self.dev_perplexity
-            metrics.write(self.step, **values)
-            self.window.log(self.step, last, values)
+            self.dev_perplexity = values["dev_perplexity"] = self._dev_perplexity()
+        metrics.write(self.step, last=last, **values)
         self.window.restart()
 
     def _over_ranks(self, sums: tuple[float, ...]) -> tuple[float, ...]:
@@ -214,7 +214,7 @@ class Trainer:
         return tuple(together.tolist())
 
     def _dev_perplexity(self) -> float:
-        src, tgt = self.dev.src_lengths(), self.dev.tgt_lengths()
+        src, tgt = self.dev_lengths
         most = max(self.job.max_tokens, int(src.max()), int(tgt.max()))
         parts = length_batches(src, tgt, max_tokens=most)
         mine = parts[self.rank.rank :: self.rank.world_size]
@@ -298,37 +298,6 @@ class Trainer:
             "peak_memory_bytes": peak_memory_bytes(self.rank.device),
             "dev_perplexity": self.dev_perplexity,
         }
-
-
-class Window:
-    """The steps since the last line of metrics."""
-
-    def __init__(self) -> None:
-        self.logged = 0.0
-        self.restart()
-
-    def restart(self) -> None:
-        self.counts, self.start = Counts(), time.monotonic()
-
-    def add(self, counts: Counts) -> None:
-        self.counts.add(counts)
-
-    def seconds(self) -> float:
-        return time.monotonic() - self.start
-
-    def log(self, step: int, last: int, values: dict[str, float]) -> None:
-        """One plain line now and then, and whenever there is a dev perplexity."""
-        now = time.monotonic()
-        if now - self.logged < 30 and "dev_perplexity" not in values:
-            return
-        self.logged = now
-        dev = (
-            f", dev perplexity {values['dev_perplexity']:.3f}" if "dev_perplexity" in values else ""
-        )
-        log(
-            f"step {step:,} of {last:,}: loss {values['loss']:.3f}{dev}, "
-            f"{values['tgt_tokens_per_second']:,.0f} target tokens/s"
-        )
 
 
 def peak_memory_bytes(device: torch.device) -> int:

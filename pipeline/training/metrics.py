@@ -1,43 +1,76 @@
-"""What can be seen while a model trains: metrics.jsonl, and TensorBoard events on request."""
+"""What can be seen while a model trains: metrics.jsonl, log lines, on request TensorBoard events."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 from pipeline.files import iter_lines, write_lines
+from pipeline.progress import log
+from pipeline.training.feed import Counts
 
 FILE = "metrics.jsonl"
+LOG_SECONDS = 30.0
+
+
+class Window:
+    """What was read, and how long it took, since the last line of metrics."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        self.counts, self.start = Counts(), time.monotonic()
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.start
 
 
 class Metrics:
     """Appends one JSON object a line: "step", and what was measured since the line before.
 
     A line that was cut off by a kill, and lines after `step`, from which training goes on, are
-    dropped first.
+    dropped first. Without a folder (on ranks other than 0) nothing is written.
     """
 
-    def __init__(self, folder: Path, *, step: int, tensorboard: bool) -> None:
+    def __init__(self, folder: Path | None, *, step: int, tensorboard: bool) -> None:
+        self.stream = self.events = None
+        self.logged = 0.0
+        if folder is None:
+            return
         path = folder / FILE
         if path.exists():
-            kept = [line for line in iter_lines(path) if _step(line) <= step]
-            write_lines(path, kept)
+            write_lines(path, [line for line in iter_lines(path) if _step(line) <= step])
         self.stream = path.open("ab", buffering=0)
-        self.events = None
-        if tensorboard:  # importing it takes a second
-            from torch.utils.tensorboard import SummaryWriter
+        if tensorboard:
+            from torch.utils.tensorboard import SummaryWriter  # importing it takes a second
 
             self.events = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
 
-    def write(self, step: int, **values: Any) -> None:
+    def __enter__(self) -> "Metrics":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (self.stream, self.events):
+            if file is not None:
+                file.close()
+
+    def write(self, step: int, *, last: int, **values: Any) -> None:
+        """Step `step` of `last`. Logged now and then, and with every dev perplexity."""
+        if self.stream is None:
+            return
         self.stream.write(json.dumps({"step": step, **values}).encode() + b"\n")
         if self.events is not None:
             for name, value in values.items():
                 self.events.add_scalar(name, value, step)
-
-    def close(self) -> None:
-        self.stream.close()
-        if self.events is not None:
-            self.events.close()
+        if "dev_perplexity" in values or time.monotonic() - self.logged > LOG_SECONDS:
+            self.logged = time.monotonic()
+            dev = values.get("dev_perplexity")
+            log(
+                f"step {step:,} of {last:,}: loss {values['loss']:.3f}, "
+                + (f"dev perplexity {dev:.3f}, " if dev is not None else "")
+                + f"{values['tgt_tokens_per_second']:,.0f} target tokens/s"
+            )
 
 
 def _step(line: str) -> float:
