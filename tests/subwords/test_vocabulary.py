@@ -159,3 +159,12 @@ def test_lines_that_sentencepiece_would_skip_are_counted(tmp_path):
     assert lines == ["short", "ü" * 8192]
     assert counts == {"lines": 5, "drawn": 5, "too_long": 2, "reserved": 1}
     Vocabulary(model([*lines, *LINES])).encode("x" * 100_000)
+
+
+def test_pieces_that_hold_line_ends_do_no_harm():
+    """They break sentencepiece's .vocab text file, which is never written or read here."""
+    lines = [f"wort\r{end}wort\u2028ende\u0085x\x0b" for end in ("a", "b", "c")] * 50
+    odd = Vocabulary(model(lines, n_pieces=286))
+    pieces = [odd._processor.id_to_piece(index) for index in range(odd.n_pieces)]
+    assert any(mark in piece for piece in pieces for mark in "\r\u2028\u0085")
+    assert all(odd.decode(odd.encode(line)) == line for line in lines)
