@@ -1,4 +1,4 @@
-"""What can be seen while a model trains: metrics.jsonl, log lines, on request TensorBoard events."""
+"""What can be seen while a model trains: metrics.jsonl, log lines, and TensorBoard events."""
 
 import json
 import time
