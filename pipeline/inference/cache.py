@@ -18,7 +18,7 @@ from pipeline.inference.network import Network, additive
 # S sentences, B hypotheses of each, M source positions, W stored target keys, D d_model
 # H heads, K d_k, V d_v
 
-ROOM_STEPS = 8  # steps between two clearings
+ROOM_STEPS = 16  # steps between two clearings
 
 
 class Cache:
@@ -93,13 +93,16 @@ class Cache:
             2, order_SW[:, None].expand(-1, self.visible.size(1), -1)
         )
         capacity = self.stored[0][0].size(1)
-        rows = torch.arange(len(self.stored[0][0]), device=order_SW.device)
-        index = rows[:, None] * capacity + order_SW.repeat_interleave(self.n_heads, dim=0)
+        if capacity:
+            # the room is filled with copies of a key: one gather makes the new array whole
+            order_SW = torch.nn.functional.pad(order_SW, (0, room))
+            rows = torch.arange(len(self.stored[0][0]), device=order_SW.device) * capacity
+            index = (rows[:, None] + order_SW.repeat_interleave(self.n_heads, dim=0)).flatten()
         for pair in self.stored:
             for number, x in enumerate(pair):
-                grown = x.new_empty(x.size(0), width + room, x.size(2))
-                if width:
-                    live = x.reshape(-1, x.size(2)).index_select(0, index.flatten())
-                    grown[:, :width] = live.view(x.size(0), width, -1)
-                pair[number] = grown
+                if capacity:
+                    grown = x.flatten(0, 1).index_select(0, index)
+                    pair[number] = grown.unflatten(0, (x.size(0), -1))
+                else:
+                    pair[number] = x.new_zeros(x.size(0), room, x.size(2))
         self.width = width

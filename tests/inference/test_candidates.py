@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as npst
 
 from pipeline.inference.candidates import BLOCK, best_tokens, sort_keys
 
-FLOATS = st.floats(-50, 50, width=32) | st.sampled_from([0.0, -0.0, 1.0, -1.0, float("-inf")])
+FLOATS = st.floats(-50, 50, width=32) | st.sampled_from([0.0, -0.0, 1.0, -1.0])
 
 
 def pieces_of(logits, cuts):
