@@ -18,7 +18,7 @@ from pipeline.results.table import (
     summary,
 )
 
-BASE = ("paper_from_base", "from_base")
+BASE = ("paper_from_base", "from_base", "here")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ def _table3_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
     return (
         row.group,
         row.label,
+        record["here"] if record["here"] != row.label else "",
         record["remark"],
         number(row.perplexity, 2),
         summary(ours.perplexity, 2),
@@ -129,6 +130,7 @@ LAYOUTS = {
         columns=_columns(
             "row",
             "change",
+            "at this scale?",
             "remark?",
             "paper, perplexity",
             "ours, perplexity",
@@ -141,7 +143,7 @@ LAYOUTS = {
             "ours, sacrebleu",
             "paper, parameters (M)",
             "ours, parameters (M)",
-            left=("row", "change", "remark"),
+            left=("row", "change", "at this scale", "remark"),
         ),
         cells=_table3_cells,
         drop=("bracket_f1", "recall", "precision", "all_lines", "paper_training_flops"),

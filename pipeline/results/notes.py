@@ -37,7 +37,7 @@ def notes_of(published: PublishedTable, runs: Runs, *, rates: Rates) -> tuple[st
         notes.append(
             "From base: tokenized_bleu minus that of the base row, the paper's and ours; what a "
             "variation does at this scale, beside what it did at the paper's. Labels name the "
-            "paper's sizes; the scale's file says how they are divided."
+            "paper's sizes; what a row changes at this scale stands beside, where it differs."
         )
     trains = [run.train for run in runs.all() if run.train and run.experiment in shown]
     if published.table == "table2" and trains:

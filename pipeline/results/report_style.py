@@ -23,12 +23,14 @@ article{margin-bottom:2.2rem}
 figure{margin:0 0 2rem}
 figure img{display:block;width:100%;min-width:40rem;max-width:60rem;height:auto}
 figcaption,.note{font-size:.9rem;color:#444;max-width:60rem}
+code{font-size:.9em;overflow-wrap:anywhere}
 table.plain{border-collapse:collapse;font-size:.9rem;margin:.6rem 0 1rem}
 table.plain th,table.plain td{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:left;
-vertical-align:top;overflow-wrap:anywhere;min-width:4rem}
+vertical-align:top}
+table.plain code{overflow-wrap:normal}
 details{border:1px solid #ccc;border-radius:4px;margin:.5rem 0;padding:.4rem .8rem}
 details>summary{cursor:pointer;font-weight:600}
-details img{max-width:100%;min-width:20rem;height:auto}
+details img{max-width:100%;min-width:32rem;height:auto}
 .trees{display:flex;flex-wrap:wrap;gap:0 2rem}
 .trees figure{margin:0;max-width:100%}
 .example{border-top:1px solid #ddd;margin-top:.8rem}
@@ -36,7 +38,6 @@ details img{max-width:100%;min-width:20rem;height:auto}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.2rem 0 .6rem}
 dt{color:#555;font-size:.9rem}
 dd{margin:0;overflow-wrap:anywhere}
-code{font-size:.9em;overflow-wrap:anywhere}
 pre{overflow-x:auto}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dt{margin-top:.3rem}
 body{padding:0 .7rem 3rem}.results td.left{white-space:normal;min-width:5rem}}

@@ -6,8 +6,9 @@ from typing import Any
 
 from pipeline.results.costs import Rates, counted_flops
 from pipeline.results.published import PublishedRow, PublishedTable
-from pipeline.results.runs import Run, Summary, summarise, summarise_metric
+from pipeline.results.runs import Manifest, Run, Summary, summarise, summarise_metric
 
+UNSHOWN = ("max_positions", "checkpoint_interval_steps", "dev_interval_steps")
 FLATTENED = (
     "tokenized_bleu",
     "sacrebleu",
@@ -116,6 +117,19 @@ def record_of(
         record[f"{key}_signature"] = _joined(e.get("signature") for e in entries if e)
     record["commit"] = _joined(entry.get("commit") for entry in scores)
     return record
+
+
+def change_of(train: Manifest, base: Manifest) -> str:
+    """What a run set otherwise than the base run: "n_heads 1, d_k = d_v 128"; "" for none."""
+    changed = {
+        key: value
+        for section in ("model", "training")
+        for key, value in train.get(section, {}).items()
+        if value != base.get(section, {}).get(key) and key not in UNSHOWN
+    }
+    if "d_k" in changed and changed.get("d_v") == changed["d_k"]:
+        changed["d_k"] = f"= d_v {changed.pop('d_v')}"
+    return ", ".join(f"{key} {value}" for key, value in changed.items())
 
 
 def _flat(key: str, value: Summary | None) -> dict[str, float | None]:

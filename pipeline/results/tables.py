@@ -8,12 +8,12 @@ import pandas as pd
 from pipeline.results.costs import Rates
 from pipeline.results.layouts import LAYOUTS
 from pipeline.results.notes import notes_of
-from pipeline.results.published import PublishedTable
-from pipeline.results.rows import ours_of, record_of, remark_of
-from pipeline.results.runs import Runs
+from pipeline.results.published import PublishedRow, PublishedSection, PublishedTable
+from pipeline.results.rows import Ours, change_of, ours_of, record_of, remark_of
+from pipeline.results.runs import Manifest, Run, Runs
 from pipeline.results.table import Row, Section, Table, trim
 
-TEXTS = ("section", "group", "row", "experiment", "remark", "scale", "test_set", "commit")
+TEXTS = ("section", "group", "row", "experiment", "here", "remark", "scale", "test_set", "commit")
 COUNTS = ("n_average", "n_seeds")
 
 
@@ -31,27 +31,19 @@ def build_table(
     layout = LAYOUTS[published.table]
     sections, records = [], []
     for section in published.sections:
-        rows: list[Row] = []
+        filled = _fill(published, section, runs, rates=rates, reasons=reasons or {})
         rivals = any(row.experiment is None for row in section.rows)
-        base: Mapping[str, Any] | None = None
-        for number, row in enumerate(section.rows):
-            found = runs.of(row.experiment)
-            ours = ours_of(found, rates=rates)
-            remark = remark_of(published, row, found, scale=runs.scale, reasons=reasons or {})
-            record = {"section": section.title, **record_of(published, row, ours, found)}
-            record |= {"remark": remark, "scale": runs.scale if row.experiment else ""}
-            base = base or record
-            record |= _from_base(record, base, metric=published.metric)
-            group_above = section.rows[max(0, number - 1)].group
-            rows.append(
-                Row(
-                    cells=layout.cells(row, ours, record),
-                    ours=rivals and row.experiment is not None,
-                    rule_above=row.group != group_above,
-                )
+        groups = [section.rows[0].group, *(row.group for row in section.rows)]
+        rows = tuple(
+            Row(
+                cells=layout.cells(row, ours, record),
+                ours=rivals and row.experiment is not None,
+                rule_above=row.group != group_above,
             )
-            records.append(record)
-        sections.append(Section(title=section.title, rows=tuple(rows)))
+            for (row, ours, record), group_above in zip(filled, groups, strict=False)
+        )
+        sections.append(Section(title=section.title, rows=rows))
+        records += [record for _, _, record in filled]
     columns, trimmed = trim(layout.columns, tuple(sections))
     return Table(
         name=published.table,
@@ -61,6 +53,36 @@ def build_table(
         notes=notes_of(published, runs, rates=rates),
         frame=_frame(records, layout.drop),
     )
+
+
+def _fill(
+    published: PublishedTable,
+    section: PublishedSection,
+    runs: Runs,
+    *,
+    rates: Rates,
+    reasons: Mapping[str, str],
+) -> list[tuple[PublishedRow, Ours, dict[str, Any]]]:
+    """Each row of a section with what our runs say of it; the first row is the base of the rest."""
+    filled = []
+    base: dict[str, Any] | None = None
+    base_train = _first_train(runs.of(section.rows[0].experiment))
+    for row in section.rows:
+        found = runs.of(row.experiment)
+        ours = ours_of(found, rates=rates)
+        record = {"section": section.title, **record_of(published, row, ours, found)}
+        record["remark"] = remark_of(published, row, found, scale=runs.scale, reasons=reasons)
+        record["scale"] = runs.scale if row.experiment else ""
+        train = _first_train(found)
+        record["here"] = change_of(train, base_train) if train and base_train else ""
+        base = base or record
+        record |= _from_base(record, base, metric=published.metric)
+        filled.append((row, ours, record))
+    return filled
+
+
+def _first_train(runs: Sequence[Run]) -> Manifest | None:
+    return next((run.train for run in runs if run.train), None)
 
 
 def _from_base(

@@ -318,4 +318,4 @@ def demo_scale(tmp_path) -> DemoScale:
 
 @pytest.fixture
 def paths() -> SimpleNamespace:
-    return SimpleNamespace(root=ROOT, paper=PAPER)
+    return SimpleNamespace(root=ROOT, paper=PAPER, model=MODEL, training=TRAINING)

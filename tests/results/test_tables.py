@@ -120,6 +120,29 @@ def test_distance_from_base(demo_scale, paths):
     assert math.isclose(found["paper_from_base"], 23.7 - 25.8)
 
 
+def test_a_row_says_what_it_changes_at_this_scale(demo_scale, paths):
+    demo_scale.train("ende_base")
+    changed = {**paths.model, "n_heads": 1, "d_k": 128, "d_v": 128, "max_positions": 9}
+    demo_scale.train("table3_a_h1", model=changed)
+    demo_scale.train("table3_c_n2", model={**paths.model, "n_layers": 2})
+    demo_scale.train("table3_d_dropout0", training={**paths.training, "max_steps": 7})
+    built = build(demo_scale, paths, "table3")
+    here = {name: row(built.frame, name)["here"] for name in built.frame["experiment"]}
+    assert here["ende_base"] == ""
+    assert here["table3_a_h1"] == "n_heads 1, d_k = d_v 128"
+    assert here["table3_c_n2"] == "n_layers 2"
+    assert here["table3_d_dropout0"] == "max_steps 7"
+    place = [column.heading for column in built.columns].index("at this scale")
+    cells = {r.cells[1]: r.cells[place] for r in built.sections[0].rows}
+    assert cells["n_heads 1, d_k = d_v 512"] == "n_heads 1, d_k = d_v 128"
+    assert cells["n_layers 2"] == ""  # as the paper's
+
+
+def test_without_base_no_row_says_what_it_changes(demo_scale, paths):
+    demo_scale.train("table3_c_n2", model={**paths.model, "n_layers": 2})
+    assert (build(demo_scale, paths, "table3").frame["here"] == "").all()
+
+
 def test_two_files_for_one_place_are_refused_by_name(demo_scale, paths):
     demo_scale.score("ende_base", bleu=80.0)
     demo_scale.score("ende_base", bleu=81.0, n_average=1)
