@@ -28,22 +28,23 @@ def by_length(
 
 def most_bytes(
     config: ModelConfig,
-    batch_lengths: Sequence[int],
     *,
+    n_sentences: int,
+    longest: int,
     vocab_size: int,
     beam_size: int,
     max_extra_tokens: int,
-    bytes_a_number: int = 4,
 ) -> int:
-    """The most that decoding one batch can hold beside the weights, in bytes.
+    """The most that decoding a batch can hold beside the weights, in bytes.
 
-    Keys and values of each decoder layer over the source, and over the target as if no two
-    hypotheses shared a position (they share most), twice while they are moved; the logits of a
-    step, three times (logits, exponentials, copies of the best).
+    Encoder: attention of every head, twice, and the widest activations of a layer. Decoder: keys
+    and values over the source, and over the target as if no two hypotheses shared a position
+    (they share most), twice while they are moved; the logits of a step, twice.
     """
-    sentences, longest = len(batch_lengths), int(max(batch_lengths))
-    numbers = config.n_layers * config.n_heads * (config.d_k + config.d_v)
-    source = sentences * longest * numbers
-    target = sentences * (longest + max_extra_tokens) * beam_size * numbers
-    logits = sentences * beam_size * vocab_size
-    return bytes_a_number * 2 * (source + target) + 4 * 3 * logits
+    source = n_sentences * longest
+    widest = config.d_ff + 4 * config.d_model + 2 * config.n_heads * (2 * config.d_k + config.d_v)
+    encoder = 2 * source * longest * config.n_heads + source * widest
+    keys = config.n_layers * config.n_heads * (config.d_k + config.d_v)
+    target = n_sentences * (longest + max_extra_tokens) * beam_size
+    logits = 2 * n_sentences * beam_size * vocab_size
+    return 4 * (encoder + 2 * keys * (source + target) + logits)

@@ -8,6 +8,7 @@ in turns: it gets a model whose channels are reordered everywhere, which compute
 
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from safetensors.torch import save_file
 from sentencepiece import SentencePieceProcessor
 from torch import Tensor
 
+from pipeline.config.schema import ModelConfig
 from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from pipeline.files import write_json
 from pipeline.inference.beam import NEVER_IDS
 from pipeline.model.attention import MultiHeadAttention
 from pipeline.model.folder import ModelFolder
 from pipeline.model.positions import sinusoids
-from pipeline.model.transformer import projections
+from pipeline.model.transformer import Transformer, projections
 
 MOST_POSITIONS = 1024  # rows of the exported table of positions
 
@@ -32,27 +34,13 @@ def export_marian(folder: ModelFolder, output: str | Path) -> None:
 
     Raises ValueError for a parser, learned positions, and heads wider than d_model / n_heads.
     """
-    if folder.model.positions != "sinusoidal":
-        raise ValueError(
-            "Hugging Face's Marian class has sinusoidal positions only; export to ctranslate2 "
-            f"instead: model.positions {folder.model.positions}"
-        )
-    pieces, model, output = _pieces(folder), folder.load(), Path(output)
+    pieces, output = _pieces(folder), Path(output)
     output.mkdir(parents=True, exist_ok=True)
-    turns = torch.arange(folder.model.d_model).view(-1, 2).T.flatten()  # 0, 2, ..., 1, 3, ...
-    weights = {
-        "model.shared.weight": model.embedding.weight[:, turns],
-        "final_logits_bias": torch.zeros(1, folder.vocab_size),
-    }
-    for side, layers in (("encoder", model.encoder), ("decoder", model.decoder)):
-        for number, layer in enumerate(layers):
-            weights |= _marian_layer(layer, f"model.{side}.layers.{number}", turns)
     save_file(
-        {name: tensor.contiguous() for name, tensor in weights.items()},
-        output / "model.safetensors",
-        metadata={"format": "pt"},
+        marian_weights(folder.load()), output / "model.safetensors", metadata={"format": "pt"}
     )
-    write_json(output / "config.json", _marian_config(folder))
+    config = marian_config(folder.model, vocab_size=folder.vocab_size)
+    write_json(output / "config.json", config)
     write_json(output / "generation_config.json", _marian_generation(folder))
     write_json(output / "vocab.json", {piece: number for number, piece in enumerate(pieces)})
     source, target = folder.languages
@@ -81,9 +69,19 @@ def export_ctranslate2(
     quantization: as CTranslate2 names it (int8, bfloat16, ...). Raises ValueError for a parser and
     heads wider than d_model / n_heads, ImportError without the package.
     """
+    pieces = _pieces(folder)
+    spec = ctranslate2_spec(folder.load(), pieces)
+    spec.optimize(quantization=quantization)
+    Path(output).mkdir(parents=True, exist_ok=True)
+    spec.save(str(output))
+    shutil.copyfile(folder.path / "subwords.model", Path(output) / "subwords.model")
+
+
+def ctranslate2_spec(model: Transformer, pieces: Sequence[str]) -> Any:
+    """A valid `ctranslate2.specs.TransformerSpec` of a model with this vocabulary."""
     import ctranslate2
 
-    pieces, model, config = _pieces(folder), folder.load(), folder.model
+    config = model.config
     spec = ctranslate2.specs.TransformerSpec.from_config(
         (config.n_layers, config.n_layers),
         config.n_heads,
@@ -120,10 +118,26 @@ def export_ctranslate2(
     spec.config.unk_token, spec.config.decoder_start_token = pieces[UNK_ID], pieces[BOS_ID]
     spec.config.add_source_eos = True
     spec.validate()
-    spec.optimize(quantization=quantization)
-    Path(output).mkdir(parents=True, exist_ok=True)
-    spec.save(str(output))
-    shutil.copyfile(folder.path / "subwords.model", Path(output) / "subwords.model")
+    return spec
+
+
+def marian_weights(model: Transformer) -> dict[str, Tensor]:
+    """The weights by the names of `transformers.MarianMTModel`, contiguous."""
+    if model.config.positions != "sinusoidal":
+        raise ValueError(
+            "Hugging Face's Marian class has sinusoidal positions only; export to ctranslate2 "
+            f"instead: model.positions {model.config.positions}"
+        )
+    turns = torch.arange(model.config.d_model).view(-1, 2).T.flatten()  # 0, 2, ..., 1, 3, ...
+    table = model.embedding.weight
+    weights = {
+        "model.shared.weight": table[:, turns],
+        "final_logits_bias": torch.zeros(1, len(table)),
+    }
+    for side, layers in (("encoder", model.encoder), ("decoder", model.decoder)):
+        for number, layer in enumerate(layers):
+            weights |= _marian_layer(layer, f"model.{side}.layers.{number}", turns)
+    return {name: tensor.contiguous() for name, tensor in weights.items()}
 
 
 def filled_projections(attention: MultiHeadAttention, *, d_model: int) -> list[Tensor]:
@@ -185,8 +199,8 @@ def _marian_layer(layer: Any, prefix: str, turns: Tensor) -> dict[str, Tensor]:
     return {f"{prefix}.{name}": tensor for name, tensor in named.items()}
 
 
-def _marian_config(folder: ModelFolder) -> dict[str, Any]:
-    config = folder.model
+def marian_config(config: ModelConfig, *, vocab_size: int) -> dict[str, Any]:
+    """Keys of `transformers.MarianConfig`."""
     sides = {
         f"{side}_{key}": value
         for side in ("encoder", "decoder")
@@ -199,8 +213,8 @@ def _marian_config(folder: ModelFolder) -> dict[str, Any]:
     return {
         "model_type": "marian",
         "architectures": ["MarianMTModel"],
-        "vocab_size": folder.vocab_size,
-        "decoder_vocab_size": folder.vocab_size,
+        "vocab_size": vocab_size,
+        "decoder_vocab_size": vocab_size,
         "d_model": config.d_model,
         **sides,
         "activation_function": "relu",

@@ -12,7 +12,7 @@ from pipeline.corpora.constraints import TreeConstraint
 from pipeline.corpora.linearise import delinearise
 from pipeline.corpora.trees import split_words, to_line
 from pipeline.encoded import EOS_ID
-from pipeline.inference.batches import by_length
+from pipeline.inference.batches import by_length, most_bytes
 from pipeline.inference.beam import Constraint, Hypothesis, beam_search
 from pipeline.inference.network import Network
 from pipeline.inference.products import Precision
@@ -58,6 +58,24 @@ class Planner:
         lengths = [len(pieces) + 1 for pieces in self.encode([lines[i] for i in filled])]
         batches = by_length(lengths, max_tokens=max_tokens, per_sentence=decoding.beam_size)
         return [filled[batch] for batch in batches]
+
+    def most_bytes(self, lines: Sequence[str], *, decoding: DecodingConfig, max_tokens: int) -> int:
+        """The most memory that `lines` can take beside the weights, known before decoding."""
+        batches = self.batches(lines, decoding=decoding, max_tokens=max_tokens)
+        return max(
+            (
+                most_bytes(
+                    self.folder.model,
+                    n_sentences=len(batch),
+                    longest=len(self.encode([lines[batch[0]]])[0]) + 1,
+                    vocab_size=self.folder.vocab_size,
+                    beam_size=decoding.beam_size,
+                    max_extra_tokens=decoding.max_extra_tokens,
+                )
+                for batch in batches
+            ),
+            default=0,
+        )
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         return self.vocabulary.encode_lines(lines)

@@ -27,6 +27,7 @@ from pipeline.model.transformer import Transformer
 
 FORMAT = 1
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
+FACTS = ("run", "experiment", "scale", "seed", "n_average", "checkpoint_steps")
 SUBWORD_FILES = ("subwords.model", "symbols.json", "subwords.json")
 
 
@@ -68,6 +69,10 @@ class ModelFolder:
             )
         except (KeyError, ValidationError) as error:
             raise ValueError(f"{path / CONFIG}: {error}") from None
+
+    def facts(self) -> dict[str, Any]:
+        """What every figure made with the model says about it."""
+        return {fact: self.card.get(fact) for fact in FACTS}
 
     def load(self, *, device: str | torch.device = "cpu") -> Transformer:
         """The model with its weights, in evaluation mode.

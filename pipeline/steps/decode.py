@@ -9,9 +9,7 @@ from pipeline.files import commit, read_lines, write_json, write_lines
 from pipeline.inference.device import choose_device
 from pipeline.inference.translator import BLANK, Translator, total_repairs
 from pipeline.model.folder import ModelFolder
-from pipeline.progress import track
-
-FACTS = ("run", "experiment", "scale", "seed", "n_average", "checkpoint_steps")
+from pipeline.progress import log, track
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,13 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     translator = Translator(
         folder, device=choose_device(options.device), precision=options.precision
     )
+    most = translator.most_bytes(lines, decoding=decoding, max_tokens=options.max_tokens)
+    log(f"memory of a batch beside the weights, at most: {most / 1e6:,.0f} MB")
     outputs = [BLANK] * len(lines)
     found = translator.run_batches(lines, decoding=decoding, max_tokens=options.max_tokens)
     for index, (output,) in track(found, what="decode", total=len(lines), unit="lines"):
         outputs[index] = output
     write_lines(options.output, (output.text for output in outputs))
     report = {
-        **{fact: folder.card.get(fact) for fact in FACTS},
+        **folder.facts(),
         "split": options.split,
         "test_set": options.test_set,
         **decoding.model_dump(mode="json", exclude={"n_average"}),

@@ -10,8 +10,6 @@ from pipeline.inference.scoring import split_log_prob
 from pipeline.model.folder import ModelFolder
 from pipeline.model.likelihood import perplexity
 
-FACTS = ("run", "experiment", "scale", "seed", "n_average", "checkpoint_steps")
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
@@ -35,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_json(
         options.output,
         {
-            **{fact: folder.card.get(fact) for fact in FACTS},
+            **folder.facts(),
             "split": options.split,
             "test_set": options.test_set,
             "perplexity": perplexity(-log_prob, tokens),
