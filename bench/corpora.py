@@ -4,7 +4,7 @@ A synthetic English-German-like corpus (made words of a Zipf law, log-normal len
 words) goes through the real steps, each in its own process. Beside them, with the same model and
 as many threads: sentencepiece's own encoding of the same lines, and `datasets.map`.
 
-    python bench/corpora.py --sizes 100000 200000      a quick look
+    python -m bench.corpora --sizes 100000 200000      a quick look
 """
 
 import argparse
@@ -77,7 +77,7 @@ def measure(size: int, options: argparse.Namespace) -> dict[str, dict[str, float
             command = [sys.executable, "-m", f"pipeline.steps.{stage}", *arguments]
             result[stage] = run(command, what=f"{size:,} pairs, {stage}")
         for reference in REFERENCES:
-            command = [sys.executable, __file__, "--reference", reference, *threads]
+            command = [sys.executable, "-m", "bench.corpora", "--reference", reference, *threads]
             command += ["--corpus-folder", str(folder)]
             result[reference] = run(command, what=f"{size:,} pairs, {reference}")
         return result
