@@ -10,9 +10,11 @@ import numpy as np
 
 from pipeline.config.corpus import Subwords
 from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from pipeline.files import count_lines, iter_lines
+from pipeline.files import count_lines, iter_byte_lines
 
-RESERVED = "\u2585"  # sentencepiece skips learning lines that hold it; encoding them is fine
+RESERVED = (
+    "\u2585".encode()
+)  # sentencepiece skips learning lines that hold it; encoding them is fine
 THREADS = 4  # stored in the model file, so a fixed number keeps the file the same everywhere
 TOO_LARGE = re.compile(r"Vocabulary size too high .*?<= (\d+)")
 TOO_SMALL = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ vs (\d+)")
@@ -66,15 +68,15 @@ def sample(paths: list[Path], *, subwords: Subwords, counts: dict[str, int]) -> 
         drawn[rng.choice(n_lines, wanted, replace=False, shuffle=False)] = True
     counts.update(lines=n_lines * len(paths), drawn=wanted * len(paths), too_long=0, reserved=0)
     for path in paths:
-        for line, take in zip(iter_lines(path), drawn, strict=True):
+        for line, take in zip(iter_byte_lines(path), drawn.tobytes(), strict=True):
             if not take:
                 continue
-            if len(line) * 4 > subwords.max_bytes and len(line.encode()) > subwords.max_bytes:
+            if len(line) > subwords.max_bytes:
                 counts["too_long"] += 1
             elif RESERVED in line:
                 counts["reserved"] += 1
             else:
-                yield line
+                yield line.decode("utf-8")
 
 
 @contextmanager
