@@ -68,13 +68,14 @@ def beam_search(
     max_extra_tokens: int,
     n_best: int = 1,
     min_lengths: Sequence[int] | None = None,
+    max_lengths: Sequence[int] | None = None,
     constraint: Constraint | None = None,
     n_words: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each source, best first; fewer where fewer exist.
 
     sources: 1-d int64 ids with eos at the end. A hypothesis has at most len(source) +
-    max_extra_tokens tokens and at least min_lengths (0 unless given), its eos among them.
+    max_extra_tokens tokens, or max_lengths where given, and at least min_lengths; eos counts.
     With beam_size 1 search is greedy: the first end of sentence is the result.
     constraint, n_words: only tokens that it allows after each hypothesis are looked at; it is
     started with the words of each sentence.
@@ -82,6 +83,7 @@ def beam_search(
     if not 1 <= n_best <= beam_size:
         raise ValueError(f"n_best must be from 1 to beam_size {beam_size}: {n_best}")
     longest = [len(source) + max_extra_tokens for source in sources]
+    longest = longest if max_lengths is None else list(max_lengths)
     if network.config.positions == "learned":
         longest = [min(length, network.config.max_positions) for length in longest]
     search = _Search(network, sources, longest, beam_size, length_penalty, n_best)
