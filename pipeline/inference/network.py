@@ -101,7 +101,8 @@ class Network:
         self.config = model.config
         self.positions = model.positions
         self.table_YD = model.embedding.weight.detach()
-        self.logits = [product(part, precision=precision) for part in self.table_YD.split(COLUMNS)]
+        columns = COLUMNS if self.device.type == "cpu" else len(self.table_YD)
+        self.logits = [product(part, precision=precision) for part in self.table_YD.split(columns)]
         how = {"precision": precision}
         d_k = model.config.d_k
         self.encoder = [
