@@ -101,6 +101,7 @@ class Trainer:
         )
         self.counts, self.step, self.epoch, self.index, self.seconds = Counts(), 0, 0, 0, 0.0
         self.dev_perplexity: float | None = None
+        self.window = Window()
         self._build()
 
     def _build(self) -> None:
@@ -128,7 +129,7 @@ class Trainer:
 
     def run(self, stop: Callable[[], bool]) -> dict[str, Any]:
         last = self.job.training.max_steps
-        self.window = Window()
+        self.window.restart()
         self.saved_at = time.monotonic()
         started = time.monotonic() - self.seconds
         updates = self.feed.updates(epoch=self.epoch, index=self.index)
@@ -138,7 +139,7 @@ class Trainer:
             tensorboard=self.job.tensorboard,
         ) as metrics:
             while self.step < last:
-                norm = self._update(next(updates))
+                norm = self.update(next(updates))
                 self.seconds = time.monotonic() - started
                 self._report(metrics, norm)
                 verdict = self._agree(stop())
@@ -151,7 +152,7 @@ class Trainer:
         self.writer.wait()
         return self._facts() if self.rank.first else {}
 
-    def _update(self, update: Update) -> float:
+    def update(self, update: Update) -> float:
         """One update on all ranks; the norm of its gradient."""
         self.step += 1
         tokens = update.counts.tgt_tokens

@@ -132,7 +132,7 @@ def test_data_content_counts_not_its_age(corpus, tmp_path):
 
 
 def test_a_gradient_that_is_not_finite_stops_with_step_and_pairs(job, rank, tmp_path, monkeypatch):
-    real = loop.Trainer._update
+    real = loop.Trainer.update
 
     def poisoned(self, update):
         if self.step == 12:
@@ -140,7 +140,7 @@ def test_a_gradient_that_is_not_finite_stops_with_step_and_pairs(job, rank, tmp_
                 self.model.embedding.weight[5] = torch.nan
         return real(self, update)
 
-    monkeypatch.setattr(loop.Trainer, "_update", poisoned)
+    monkeypatch.setattr(loop.Trainer, "update", poisoned)
     with pytest.raises(FloatingPointError) as caught:
         run(job(), rank, tmp_path / "a")
     message = str(caught.value)
@@ -155,7 +155,7 @@ def test_out_of_memory_names_max_tokens(job, rank, tmp_path, monkeypatch):
     def full(self, update):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1")
 
-    monkeypatch.setattr(loop.Trainer, "_update", full)
+    monkeypatch.setattr(loop.Trainer, "update", full)
     with pytest.raises(MemoryError, match=r"lower max_tokens.*: 1000"):
         run(job(), rank, tmp_path / "a")
 
