@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -135,3 +136,18 @@ def test_training_moves_to_other_ranks_and_zero_stages(arguments, tmp_path, unmo
     for name, weight in last_weights(tmp_path / "train.json").items():
         error = (weight - wanted[name]).norm() / wanted[name].norm()
         assert error < 1e-4, f"{name}: {error}"
+
+
+def test_a_dead_rank_ends_the_others(arguments, tmp_path):
+    """Within seconds, with an exit code that says so; then training goes on where it was."""
+    command = arguments(tmp_path, training_changes=LONG | {"max_steps": 100_000})
+    process = start([*command, "--ranks", "2"])
+    wait_for_steps(tmp_path / "checkpoints", process)
+    ranks = psutil.Process(process.pid).children()
+    assert len(ranks) == 2
+    ranks[1].kill()
+    begun = time.monotonic()
+    code, errors = finish(process)
+    assert code not in (0, 75), errors
+    assert time.monotonic() - begun < 40
+    assert not any(rank.is_running() for rank in ranks)
