@@ -6,6 +6,7 @@ ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 CORES ?= all
 TESTS ?= tests
+MEASUREMENTS ?= scoring corpora decoding training
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores $(CORES)
 
 .PHONY: demo test bench report schema check
@@ -20,7 +21,7 @@ test: $(ENVIRONMENT)/test.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(TESTS)
 
 bench: $(ENVIRONMENT)/bench.installed
-	@set -e; for measurement in bench/*.py; do echo "$$measurement"; $(BIN)/python "$$measurement"; done
+	@set -e; for name in $(MEASUREMENTS); do echo "bench.$$name"; $(BIN)/python -m bench.$$name; done
 
 check: $(ENVIRONMENT)/test.installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports

@@ -2,6 +2,8 @@
 
 import argparse
 import importlib
+import os
+import signal
 import sys
 
 COMMANDS = {
@@ -32,11 +34,12 @@ def main(arguments: list[str] | None = None) -> int:
     command.add_arguments(own)
     try:
         return command.run(own.parse_args(arguments[1:]))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush to
+        return 128 + signal.SIGPIPE
     except (ValueError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        return 141
 
 
 if __name__ == "__main__":

@@ -24,12 +24,16 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Project:
-    """Everything that one run of the workflow is told."""
+    """Everything that one run of the workflow is told.
+
+    left_out: experiments that the scale does not run, and why.
+    """
 
     config: Config
     scale: Scale
     experiments: dict[str, Experiment]
     corpora: dict[str, CorpusConfig]
+    left_out: dict[str, str]
 
     def corpus_of(self, experiment: str) -> CorpusConfig:
         return self.corpora[self.scale.tasks[self.experiments[experiment].task]]
@@ -54,7 +58,11 @@ def load_project(
     scale = _validate(Scale, {**read_yaml(scale_path), "name": config.scale}, str(scale_path))
     problems: list[str] = []
     corpora = _corpora(folder, scale, scale_path, problems)
-    experiments = _experiments(folder, scale, scale_path, problems)
+    found = _experiments(folder, scale, scale_path, problems)
+    experiments = {name: e for name, e in found.items() if e.task in scale.tasks}
+    drawn = scale.attention.experiment if scale.attention else None
+    if drawn and drawn not in experiments and not problems:
+        problems.append(f"{scale_path}: attention.experiment: not run at this scale: {drawn!r}")
     known = {*TARGETS, *experiments}
     problems += [
         f"{path}: results: unknown: {result!r} (allowed: {', '.join(sorted(known))})"
@@ -63,7 +71,12 @@ def load_project(
     ]
     if problems:
         raise ConfigError("\n".join(problems))
-    return Project(config=config, scale=scale, experiments=experiments, corpora=corpora)
+    left_out = {
+        name: f"scale {scale.name} names no corpus for task {experiment.task}"
+        for name, experiment in found.items()
+        if name not in experiments
+    }
+    return Project(config, scale, experiments, corpora, left_out)
 
 
 def load_corpus(path: str | Path) -> CorpusConfig:
@@ -120,12 +133,9 @@ def _experiments(
         try:
             data = _resolve(name, files, scale, scale_path, path)
             where = f"{path} at scale {scale.name} ({scale_path})"
-            experiment = _validate(Experiment, {**data, "name": name}, where)
+            experiments[name] = _validate(Experiment, {**data, "name": name}, where)
         except ConfigError as error:
             problems.append(str(error))
-            continue
-        if experiment.task in scale.tasks:
-            experiments[name] = experiment
     return experiments
 
 

@@ -17,6 +17,13 @@ class Settings(Closed):
     experiments: dict[Name, Sections] = Field(default={}, description="for one experiment")
 
 
+class Attention(Closed):
+    """Figures 3 to 5: whose attention is drawn, on which sentences."""
+
+    experiment: Name = Field(description="its first seed's averaged model")
+    sentences: dict[Name, str] = Field(description="name of the figure: sentence of the source")
+
+
 class Scale(Closed):
     """A file of config/scales: which corpora stand behind the tasks, how far numbers shrink."""
 
@@ -25,6 +32,7 @@ class Scale(Closed):
     tasks: dict[Task, Name] = Field(description="corpus file behind each task of the paper")
     divide: Divisors = Field(default=Divisors(), description="whole divisors of the paper's values")
     settings: Settings = Settings()
+    attention: Attention | None = Field(default=None, description="null draws no attention maps")
 
 
 class Config(Closed):

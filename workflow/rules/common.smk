@@ -1,14 +1,15 @@
 # What the rules look up: the checked configuration, paths, and which runs stand behind a table.
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 # Jobs run the interpreter that runs Snakemake, whether or not its environment is activated.
-os.environ["PATH"] = os.pathsep.join(
-    [str(Path(sys.executable).parent), os.environ["PATH"]]
+shell.prefix(
+    f"set -euo pipefail; PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
 )
 sys.path.insert(0, workflow.basedir)
 
@@ -29,7 +30,13 @@ RUNS = {
 GENERATED = [c.name for c in PROJECT.corpora.values() if c.source.kind == "grammar"]
 FETCHED = [name for name in PROJECT.corpora if name not in GENERATED]
 TABLES = ("table1", "table2", "table3", "table4")
-AVERAGE = R + "/runs/{run}/average{n_average}"
+
+
+pathvars:
+    results=R,
+    logs=f"{R}/logs",
+    benchmarks=f"{R}/benchmarks",
+    average=f"{R}/runs/{{run}}/average{{n_average}}",
 
 
 wildcard_constraints:
@@ -40,9 +47,11 @@ wildcard_constraints:
     table="|".join(TABLES),
 
 
-def code(*modules):
-    """Files of the package as inputs of a cheap step: an edit runs it again."""
-    return [f"pipeline/{module}" for module in modules]
+def code(*names):
+    """Modules of the package, or all of a folder's, as inputs of a cheap step: an edit reruns it."""
+    paths = [Path("pipeline", name) for name in names]
+    files = [sorted(p.glob("*.py")) if p.is_dir() else [p] for p in paths]
+    return [str(file) for group in files for file in group]
 
 
 def section(value):
@@ -82,6 +91,19 @@ def text_of(side):
     )
 
 
+def without_suffix(wildcards, output):
+    return os.path.splitext(output[0])[0]
+
+
+def folder_of_output(wildcards, output):
+    return os.path.dirname(output[0])
+
+
+def corpora_of_input(wildcards, input):
+    """Folder of all corpora, from the text folders of each."""
+    return os.path.dirname(os.path.dirname(input.texts[0]))
+
+
 def evaluations(table):
     """Folders of the evaluations that a table shows: a run, an average and a split each.
 
@@ -119,8 +141,21 @@ def stage(experiment, file):
 
 
 def reasons():
-    """Why a row of a table is blank: tasks for which the scale names no corpus."""
-    return "{}"
+    """Why rows of tables are blank, as JSON by experiment."""
+    return json.dumps(PROJECT.left_out, sort_keys=True)
+
+
+def importance(wildcards):
+    """Which jobs go first: the first row of Table 2, then the rest of it, then the other tables."""
+    shown = experiment(wildcards)
+    return 20 if shown.name == "ende_base" else 10 if "table2" in shown.tables else 0
+
+
+def attention_model(wildcards):
+    """Folder of the model whose attention is drawn: the first seed of the scale's experiment."""
+    name = PROJECT.scale.attention.experiment
+    n_average = PROJECT.experiments[name].decoding.n_average
+    return f"{R}/runs/{name}-seed{PROJECT.seeds_of(name)[0]}/average{n_average}/model"
 
 
 def trainings(folders):
@@ -142,12 +177,17 @@ def table_inputs(table):
 
 
 def figure_inputs():
-    """Everything that tables 2 to 4 are made of, each file once."""
+    """Everything that tables 2 to 4 are made of, each file once, and attention maps."""
     found = {"runs": set(), "scores": set(), "perplexities": set()}
     for table in TABLES[1:]:
         for name, files in table_inputs(table).items():
             found[name].update(files)
-    return {name: sorted(files) for name, files in found.items()}
+    sentences = PROJECT.scale.attention.sentences if PROJECT.scale.attention else ()
+    attention = [f"{R}/attention/{name}.json" for name in sentences]
+    return {
+        **{name: sorted(files) for name, files in found.items()},
+        "attention": attention,
+    }
 
 
 def deliverables():

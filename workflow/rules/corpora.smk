@@ -5,11 +5,11 @@ rule download:
     input:
         ancient("config/corpora/{corpus}.yaml"),
     output:
-        R + "/corpora/{corpus}/sources.json",
+        "<results>/corpora/{corpus}/sources.json",
     log:
-        R + "/logs/download/{corpus}.log",
+        "<logs>/download/{corpus}.log",
     benchmark:
-        R + "/benchmarks/download/{corpus}.tsv"
+        "<benchmarks>/download/{corpus}.tsv"
     wildcard_constraints:
         corpus="|".join(FETCHED) or "(?!)",
     retries: 2
@@ -26,36 +26,36 @@ rule download:
 rule generate:
     input:
         ancient("config/corpora/{corpus}.yaml"),
-        code=code("steps/generate.py"),
+        code=code("steps/generate.py", "corpora/grammar"),
     output:
-        sources=R + "/corpora/{corpus}/sources.json",
-        raw=directory(R + "/corpora/{corpus}/raw"),
+        sources="<results>/corpora/{corpus}/sources.json",
+        raw=directory("<results>/corpora/{corpus}/raw"),
     log:
-        R + "/logs/generate/{corpus}.log",
+        "<logs>/generate/{corpus}.log",
     benchmark:
-        R + "/benchmarks/generate/{corpus}.tsv"
+        "<benchmarks>/generate/{corpus}.tsv"
     wildcard_constraints:
         corpus="|".join(GENERATED) or "(?!)",
     conda:
         "../../envs/text.yaml"
     params:
         corpus=corpus_section,
-        folder=R + "/corpora/{corpus}",
+        folder=folder_of_output,
     shell:
         "python -m pipeline.steps.generate --corpus {params.corpus:q} --folder {params.folder:q} 2> {log:q}"
 
 
 rule prepare:
     input:
-        sources=R + "/corpora/{corpus}/sources.json",
-        code=code("steps/prepare.py", "corpora/prepare.py"),
+        sources="<results>/corpora/{corpus}/sources.json",
+        code=code("steps/prepare.py", "corpora"),
     output:
-        text=directory(R + "/corpora/{corpus}/text"),
-        report=R + "/corpora/{corpus}/prepare.json",
+        text=directory("<results>/corpora/{corpus}/text"),
+        report="<results>/corpora/{corpus}/prepare.json",
     log:
-        R + "/logs/prepare/{corpus}.log",
+        "<logs>/prepare/{corpus}.log",
     benchmark:
-        R + "/benchmarks/prepare/{corpus}.tsv"
+        "<benchmarks>/prepare/{corpus}.tsv"
     conda:
         "../../envs/text.yaml"
     params:
@@ -67,16 +67,17 @@ rule prepare:
 
 rule learn_subwords:
     input:
-        text=R + "/corpora/{corpus}/text",
-        code=code("steps/learn_subwords.py", "subwords/learn.py"),
+        text="<results>/corpora/{corpus}/text",
+        code=code("steps/learn_subwords.py", "subwords"),
     output:
-        directory(R + "/corpora/{corpus}/subwords"),
+        directory("<results>/corpora/{corpus}/subwords"),
     log:
-        R + "/logs/learn_subwords/{corpus}.log",
+        "<logs>/learn_subwords/{corpus}.log",
     benchmark:
-        R + "/benchmarks/learn_subwords/{corpus}.tsv"
+        "<benchmarks>/learn_subwords/{corpus}.tsv"
     conda:
         "../../envs/text.yaml"
+    threads: 4
     params:
         corpus=corpus_section,
     shell:
@@ -86,15 +87,17 @@ rule learn_subwords:
 
 rule encode:
     input:
-        text=R + "/corpora/{corpus}/text",
-        subwords=R + "/corpora/{corpus}/subwords",
-        code=code("steps/encode.py", "subwords/encode.py"),
+        text="<results>/corpora/{corpus}/text",
+        subwords="<results>/corpora/{corpus}/subwords",
+        code=code(
+            "steps/encode.py", "subwords", "corpora/linearise.py", "corpora/symbols.py"
+        ),
     output:
-        directory(R + "/corpora/{corpus}/encoded"),
+        directory("<results>/corpora/{corpus}/encoded"),
     log:
-        R + "/logs/encode/{corpus}.log",
+        "<logs>/encode/{corpus}.log",
     benchmark:
-        R + "/benchmarks/encode/{corpus}.tsv"
+        "<benchmarks>/encode/{corpus}.tsv"
     conda:
         "../../envs/text.yaml"
     threads: 1
@@ -107,15 +110,44 @@ rule encode:
 
 rule bucket:
     input:
-        encoded=R + "/corpora/{corpus}/encoded",
-        code=code("steps/bucket.py", "batching/buckets.py"),
+        encoded="<results>/corpora/{corpus}/encoded",
+        code=code("steps/bucket.py", "batching"),
     output:
-        directory(R + "/corpora/{corpus}/buckets"),
+        directory("<results>/corpora/{corpus}/buckets"),
     log:
-        R + "/logs/bucket/{corpus}.log",
+        "<logs>/bucket/{corpus}.log",
     benchmark:
-        R + "/benchmarks/bucket/{corpus}.tsv"
+        "<benchmarks>/bucket/{corpus}.tsv"
     conda:
         "../../envs/text.yaml"
     shell:
         "python -m pipeline.steps.bucket --encoded {input.encoded:q} --output {output:q} 2> {log:q}"
+
+
+rule card:
+    input:
+        sources="<results>/corpora/{corpus}/sources.json",
+        text="<results>/corpora/{corpus}/text",
+        report="<results>/corpora/{corpus}/prepare.json",
+        subwords="<results>/corpora/{corpus}/subwords",
+        encoded="<results>/corpora/{corpus}/encoded",
+        code=code(
+            "steps/card.py",
+            "corpora/card.py",
+            "corpora/baselines.py",
+            "results/card.py",
+        ),
+    output:
+        directory("<results>/corpora/{corpus}/card"),
+    log:
+        "<logs>/card/{corpus}.log",
+    benchmark:
+        "<benchmarks>/card/{corpus}.tsv"
+    conda:
+        "../../envs/results.yaml"
+    params:
+        corpus=corpus_section,
+    shell:
+        "python -m pipeline.steps.card --corpus {params.corpus:q} --sources {input.sources:q}"
+        " --text {input.text:q} --report {input.report:q} --subwords {input.subwords:q}"
+        " --encoded {input.encoded:q} --output {output:q} 2> {log:q}"

@@ -3,16 +3,17 @@
 
 rule decode:
     input:
-        model=AVERAGE + "/model",
+        model="<average>/model",
         text=corpus_path("text"),
-        code=code("steps/decode.py", "inference/beam.py"),
+        code=code("steps/decode.py", "inference/beam.py", "inference/translator.py"),
     output:
-        hypotheses=AVERAGE + "/{split}/hypotheses.txt",
-        report=AVERAGE + "/{split}/decode.json",
+        hypotheses="<average>/{split}/hypotheses.txt",
+        report="<average>/{split}/decode.json",
     log:
-        R + "/logs/decode/{run}-{n_average}-{split}.log",
+        "<logs>/decode/{run}-{n_average}-{split}.log",
     benchmark:
-        R + "/benchmarks/decode/{run}-{n_average}-{split}.tsv"
+        "<benchmarks>/decode/{run}-{n_average}-{split}.tsv"
+    priority: importance
     conda:
         "../../envs/training.yaml"
     threads: 1
@@ -32,15 +33,16 @@ rule decode:
 
 rule perplexity:
     input:
-        model=AVERAGE + "/model",
+        model="<average>/model",
         encoded=corpus_path("encoded"),
         code=code("steps/perplexity.py", "model/likelihood.py"),
     output:
-        AVERAGE + "/{split}/perplexity.json",
+        "<average>/{split}/perplexity.json",
     log:
-        R + "/logs/perplexity/{run}-{n_average}-{split}.log",
+        "<logs>/perplexity/{run}-{n_average}-{split}.log",
     benchmark:
-        R + "/benchmarks/perplexity/{run}-{n_average}-{split}.tsv"
+        "<benchmarks>/perplexity/{run}-{n_average}-{split}.tsv"
+    priority: importance
     conda:
         "../../envs/training.yaml"
     resources:
@@ -56,16 +58,18 @@ rule perplexity:
 
 rule score:
     input:
-        hypotheses=AVERAGE + "/{split}/hypotheses.txt",
-        decode=AVERAGE + "/{split}/decode.json",
+        hypotheses="<average>/{split}/hypotheses.txt",
+        decode="<average>/{split}/decode.json",
         text=corpus_path("text"),
-        code=code("steps/score.py", "evaluation/bleu.py", "evaluation/brackets.py"),
+        code=code("steps/score.py", "evaluation"),
     output:
-        AVERAGE + "/{split}/scores.json",
+        scores="<average>/{split}/scores.json",
+        statistics="<average>/{split}/statistics.npz",
     log:
-        R + "/logs/score/{run}-{n_average}-{split}.log",
+        "<logs>/score/{run}-{n_average}-{split}.log",
     benchmark:
-        R + "/benchmarks/score/{run}-{n_average}-{split}.tsv"
+        "<benchmarks>/score/{run}-{n_average}-{split}.tsv"
+    priority: importance
     conda:
         "../../envs/text.yaml"
     params:
@@ -77,4 +81,24 @@ rule score:
         "python -m pipeline.steps.score --kind {params.kind} --languages {params.languages:q}"
         " --hypotheses {input.hypotheses:q}"
         " --references {input.text:q}/{wildcards.split}.{params.reference}"
-        " --test-set {params.test_set:q} --decode {input.decode:q} --output {output:q} 2> {log:q}"
+        " --test-set {params.test_set:q} --decode {input.decode:q}"
+        " --output {output.scores:q} --statistics {output.statistics:q} 2> {log:q}"
+
+
+rule attention:
+    input:
+        model=attention_model,
+        code=code("steps/attention.py", "inference/attention_maps.py"),
+    output:
+        "<results>/attention/{sentence}.json",
+    log:
+        "<logs>/attention/{sentence}.log",
+    benchmark:
+        "<benchmarks>/attention/{sentence}.tsv"
+    conda:
+        "../../envs/training.yaml"
+    params:
+        text=lambda wildcards: PROJECT.scale.attention.sentences[wildcards.sentence],
+    shell:
+        "python -m pipeline.steps.attention --model {input.model:q} --sentence {params.text:q}"
+        " --name {wildcards.sentence:q} --output {output:q} 2> {log:q}"

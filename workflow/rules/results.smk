@@ -5,11 +5,11 @@ rule layer_times:
     input:
         code=code("steps/layer_times.py", "inference/layer_times.py"),
     output:
-        R + "/layer_times.json",
+        "<results>/layer_times.json",
     log:
-        R + "/logs/layer_times/layer_times.log",
+        "<logs>/layer_times/layer_times.log",
     benchmark:
-        R + "/benchmarks/layer_times/layer_times.tsv"
+        "<benchmarks>/layer_times/layer_times.tsv"
     conda:
         "../../envs/training.yaml"
     shell:
@@ -18,21 +18,21 @@ rule layer_times:
 
 rule table1:
     input:
-        times=R + "/layer_times.json",
+        times="<results>/layer_times.json",
         paper="config/paper/table1.yaml",
-        code=code("steps/table1.py", "results/layers.py"),
+        code=code("steps/table1.py", "results"),
     output:
-        multiext(R + "/tables/table1", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table1", ".md", ".csv", ".tex", ".html"),
     log:
-        R + "/logs/table1/table1.log",
+        "<logs>/table1/table1.log",
     benchmark:
-        R + "/benchmarks/table1/table1.tsv"
+        "<benchmarks>/table1/table1.tsv"
     localrule: True
     conda:
         "../../envs/results.yaml"
     params:
         scale=SCALE,
-        prefix=R + "/tables/table1",
+        prefix=without_suffix,
     shell:
         "python -m pipeline.steps.table1 --times {input.times:q} --paper {input.paper:q}"
         " --scale {params.scale:q} --output {params.prefix:q} 2> {log:q}"
@@ -43,20 +43,20 @@ rule table2:
         **table_inputs("table2"),
         paper="config/paper/table2.yaml",
         devices="config/devices.yaml",
-        code=code("steps/table2.py", "results/tables.py"),
+        code=code("steps/table2.py", "results"),
     output:
-        multiext(R + "/tables/table2", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table2", ".md", ".csv", ".tex", ".html"),
     log:
-        R + "/logs/table2/table2.log",
+        "<logs>/table2/table2.log",
     benchmark:
-        R + "/benchmarks/table2/table2.tsv"
+        "<benchmarks>/table2/table2.tsv"
     localrule: True
     conda:
         "../../envs/results.yaml"
     params:
         scale=SCALE,
         reasons=reasons(),
-        prefix=R + "/tables/table2",
+        prefix=without_suffix,
     shell:
         "python -m pipeline.steps.table2 --runs {input.runs:q} --scores {input.scores:q}"
         " --perplexities {input.perplexities:q} --paper {input.paper:q}"
@@ -69,20 +69,20 @@ rule table3:
         **table_inputs("table3"),
         paper="config/paper/table3.yaml",
         devices="config/devices.yaml",
-        code=code("steps/table3.py", "results/tables.py"),
+        code=code("steps/table3.py", "results"),
     output:
-        multiext(R + "/tables/table3", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table3", ".md", ".csv", ".tex", ".html"),
     log:
-        R + "/logs/table3/table3.log",
+        "<logs>/table3/table3.log",
     benchmark:
-        R + "/benchmarks/table3/table3.tsv"
+        "<benchmarks>/table3/table3.tsv"
     localrule: True
     conda:
         "../../envs/results.yaml"
     params:
         scale=SCALE,
         reasons=reasons(),
-        prefix=R + "/tables/table3",
+        prefix=without_suffix,
     shell:
         "python -m pipeline.steps.table3 --runs {input.runs:q} --scores {input.scores:q}"
         " --perplexities {input.perplexities:q} --paper {input.paper:q}"
@@ -95,20 +95,20 @@ rule table4:
         **table_inputs("table4"),
         paper="config/paper/table4.yaml",
         devices="config/devices.yaml",
-        code=code("steps/table4.py", "results/tables.py"),
+        code=code("steps/table4.py", "results"),
     output:
-        multiext(R + "/tables/table4", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table4", ".md", ".csv", ".tex", ".html"),
     log:
-        R + "/logs/table4/table4.log",
+        "<logs>/table4/table4.log",
     benchmark:
-        R + "/benchmarks/table4/table4.tsv"
+        "<benchmarks>/table4/table4.tsv"
     localrule: True
     conda:
         "../../envs/results.yaml"
     params:
         scale=SCALE,
         reasons=reasons(),
-        prefix=R + "/tables/table4",
+        prefix=without_suffix,
     shell:
         "python -m pipeline.steps.table4 --runs {input.runs:q} --scores {input.scores:q}"
         " --perplexities {input.perplexities:q} --paper {input.paper:q}"
@@ -119,26 +119,61 @@ rule table4:
 rule figures:
     input:
         **figure_inputs(),
-        times=R + "/layer_times.json",
+        texts=expand("<results>/corpora/{corpus}/text", corpus=PROJECT.corpora),
+        times="<results>/layer_times.json",
         devices="config/devices.yaml",
         paper=expand("config/paper/{table}.yaml", table=TABLES),
-        code=code("steps/figures.py", "results/figures.py"),
+        code=code("steps/figures.py", "results"),
     output:
-        R + "/figures/figures.json",
+        "<results>/figures/figures.json",
     log:
-        R + "/logs/figures/figures.log",
+        "<logs>/figures/figures.log",
     benchmark:
-        R + "/benchmarks/figures/figures.tsv"
+        "<benchmarks>/figures/figures.tsv"
     conda:
         "../../envs/results.yaml"
     params:
         scale=SCALE,
-        corpora=R + "/corpora",
-        folder=R + "/figures",
+        corpora=corpora_of_input,
+        folder=folder_of_output,
     shell:
         "python -m pipeline.steps.figures --scale {params.scale:q} --runs {input.runs:q}"
         " --scores {input.scores:q} --perplexities {input.perplexities:q} --times {input.times:q}"
-        " --corpora {params.corpora:q} --devices {input.devices:q} --output {params.folder:q} 2> {log:q}"
+        " --attention {input.attention:q} --corpora {params.corpora:q} --devices {input.devices:q} --output {params.folder:q} 2> {log:q}"
+
+
+rule report:
+    input:
+        **{
+            name: files
+            for name, files in figure_inputs().items()
+            if name in ("runs", "scores")
+        },
+        tables=expand("<results>/tables/{table}.html", table=TABLES),
+        figures="<results>/figures/figures.json",
+        texts=expand("<results>/corpora/{corpus}/text", corpus=PROJECT.corpora),
+        cards=expand("<results>/corpora/{corpus}/card", corpus=PROJECT.corpora),
+        deviations="docs/deviations.md",
+        devices="config/devices.yaml",
+        code=code("steps/report.py", "results"),
+    output:
+        "<results>/report.html",
+    log:
+        "<logs>/report/report.log",
+    benchmark:
+        "<benchmarks>/report/report.tsv"
+    localrule: True
+    conda:
+        "../../envs/results.yaml"
+    params:
+        scale=SCALE,
+        corpora=corpora_of_input,
+        cards=expand("<results>/corpora/{corpus}/card/card.md", corpus=PROJECT.corpora),
+    shell:
+        "python -m pipeline.steps.report --scale {params.scale:q} --runs {input.runs:q}"
+        " --scores {input.scores:q} --tables {input.tables:q} --figures {input.figures:q}"
+        " --cards {params.cards:q} --corpora {params.corpora:q} --deviations {input.deviations:q}"
+        " --devices {input.devices:q} --output {output:q} 2> {log:q}"
 
 
 for name in PROJECT.experiments:

@@ -9,12 +9,12 @@ rule train:
         buckets=corpus_path("buckets"),
         subwords=corpus_path("subwords"),
     output:
-        R + "/runs/{run}/train.json",
+        "<results>/runs/{run}/train.json",
     log:
-        R + "/logs/train/{run}.log",
+        "<logs>/train/{run}.log",
     benchmark:
-        R + "/benchmarks/train/{run}.tsv"
-    priority: lambda wildcards: 10 if experiment(wildcards).name == "ende_base" else 0
+        "<benchmarks>/train/{run}.tsv"
+    priority: importance
     retries: 2
     conda:
         "../../envs/training.yaml"
@@ -30,7 +30,7 @@ rule train:
         keep=lambda wildcards: experiment(wildcards).decoding.n_average,
         experiment=lambda wildcards: experiment(wildcards).name,
         corpus=lambda wildcards: corpus(wildcards).name,
-        checkpoints=R + "/checkpoints",
+        checkpoints=f"{R}/checkpoints",
         scale=SCALE,
     shell:
         "python -m pipeline.steps.train --encoded {input.encoded:q} --buckets {input.buckets:q}"
@@ -44,15 +44,15 @@ rule train:
 
 rule average:
     input:
-        train=R + "/runs/{run}/train.json",
+        train="<results>/runs/{run}/train.json",
         subwords=corpus_path("subwords"),
-        code=code("steps/average.py", "training/averaging.py"),
+        code=code("steps/average.py", "training/averaging.py", "model/folder.py"),
     output:
-        directory(AVERAGE + "/model"),
+        directory("<average>/model"),
     log:
-        R + "/logs/average/{run}-{n_average}.log",
+        "<logs>/average/{run}-{n_average}.log",
     benchmark:
-        R + "/benchmarks/average/{run}-{n_average}.tsv"
+        "<benchmarks>/average/{run}-{n_average}.tsv"
     conda:
         "../../envs/training.yaml"
     params:

@@ -10,7 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pipeline.corpora.grammar import english, french, german
-from pipeline.corpora.grammar.derive import RELATIVE_BOOST, Node, binds_itself, content, derive, nesting, template
+from pipeline.corpora.grammar.derive import (
+    RELATIVE_BOOST,
+    Node,
+    binds_itself,
+    content,
+    derive,
+    nesting,
+    template,
+)
 
 HELD_OUT = ("test", "dev")
 # share of sentences with a relative clause inside a relative clause
