@@ -123,16 +123,12 @@ def evaluations(table):
 
 def evaluations_of(experiment):
     """All evaluations of one experiment, over the tables that show it and its seeds."""
-    tables = PROJECT.experiments[experiment].tables
-    return sorted(
-        {
-            folder
-            for table in tables
-            for folder in evaluations(table)
-            for seed in PROJECT.seeds_of(experiment)
-            if f"/{experiment}-seed{seed}/" in folder
-        }
-    )
+    found = {
+        f
+        for table in PROJECT.experiments[experiment].tables
+        for f in evaluations(table)
+    }
+    return sorted(f for f in found if RUNS[Path(f).parents[1].name][0] == experiment)
 
 
 def stage(experiment, file):
@@ -160,7 +156,7 @@ def attention_model(wildcards):
 
 def trainings(folders):
     """train.json of the runs behind evaluations."""
-    return sorted({f"{folder.split('/average')[0]}/train.json" for folder in folders})
+    return sorted({f"{Path(folder).parents[1]}/train.json" for folder in folders})
 
 
 def table_inputs(table):
