@@ -91,6 +91,17 @@ class DecodingConfig(Closed):
     constrained: bool = Field(description="parser only: well-formed trees alone are searched")
 
 
+PAPER_DECODING = {
+    "translation": DecodingConfig(
+        n_average=5, beam_size=4, length_penalty=0.6, max_extra_tokens=50, constrained=False
+    ),
+    "parsing": DecodingConfig(
+        n_average=5, beam_size=21, length_penalty=0.3, max_extra_tokens=300, constrained=False
+    ),
+}
+"""What a model folder proposes to those who use it by hand (sections 6.1 and 6.3)."""
+
+
 class Experiment(Closed):
     """One model: a file of config/experiments after `extends:` and the scale were applied."""
 

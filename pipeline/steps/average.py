@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.config.corpus import CorpusConfig
-from pipeline.config.schema import DecodingConfig, ModelConfig
+from pipeline.config.schema import PAPER_DECODING, ModelConfig
 from pipeline.files import commit, read_json
 from pipeline.model.folder import save_model
 from pipeline.training.averaging import average, last_checkpoints
@@ -19,7 +19,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--n-average", type=int, required=True)
     parser.add_argument("--subwords", type=Path, required=True, help="folder")
     parser.add_argument("--corpus", required=True, help="the corpus file, as JSON")
-    parser.add_argument("--decoding", required=True, help="section of the experiment, JSON")
     parser.add_argument("--output", type=Path, required=True, help="model folder")
     options = parser.parse_args(arguments)
 
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         kind=corpus.kind,
         languages=corpus.languages,
         model=ModelConfig.model_validate(train["model"]),
-        decoding=DecodingConfig.model_validate_json(options.decoding),
+        decoding=PAPER_DECODING[corpus.kind],
         vocab_size=train["vocab_size"],
         subwords=options.subwords,
         tags=corpus.tags,

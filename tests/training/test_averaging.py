@@ -96,14 +96,11 @@ def test_step_makes_a_model_folder_with_the_tie_intact(
         },
     )
     corpus = load_corpus(project_folder / "config" / "corpora" / "multi30k_ende.yaml")
-    decoding = {"n_average": 2, "beam_size": 4, "length_penalty": 0.6, "max_extra_tokens": 50}
-    write_json(tmp_path / "decoding.json", decoding | {"constrained": False})
     options = {
         "train": tmp_path / "train.json",
         "n-average": 2,
         "subwords": tmp_path / "subwords",
         "corpus": corpus.model_dump_json(),
-        "decoding": (tmp_path / "decoding.json").read_text(),
         "output": tmp_path / "average2" / "model",
     }
     main([text for name, value in options.items() for text in (f"--{name}", str(value))])

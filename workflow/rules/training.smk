@@ -57,8 +57,6 @@ rule average:
         "../../envs/training.yaml"
     params:
         corpus=lambda wildcards: section(corpus(wildcards)),
-        decoding=lambda wildcards: section(experiment(wildcards).decoding),
     shell:
         "python -m pipeline.steps.average --train {input.train:q} --n-average {wildcards.n_average}"
-        " --subwords {input.subwords:q} --corpus {params.corpus:q}"
-        " --decoding {params.decoding:q} --output {output:q} 2> {log:q}"
+        " --subwords {input.subwords:q} --corpus {params.corpus:q} --output {output:q} 2> {log:q}"
