@@ -51,6 +51,11 @@ class Job:
             "seed": self.seed,
         }
 
+    @property
+    def folder(self) -> Path:
+        """Where its checkpoints lie: named by all that the weights depend on."""
+        return self.checkpoints / fingerprint(self.sections())
+
 
 def data_digest(encoded: Path) -> str:
     """Digest of the content of the train and dev arrays; the manifest's own where it has them."""
@@ -72,7 +77,7 @@ def run(job: Job, *, names: dict[str, Any], output: Path, arguments: list[str]) 
     from pipeline.training import ranks  # torch, which takes a second to import
 
     sections = job.sections()
-    folder = job.checkpoints / fingerprint(sections)
+    folder = job.folder
     first = int(os.environ.get("RANK", 0)) == 0
     ours = ranks.STORE in os.environ  # a rank that `launch` below started
     with nullcontext() if ours or not first else locked(folder):
