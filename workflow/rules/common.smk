@@ -142,7 +142,7 @@ def reasons():
 
 
 def importance(wildcards):
-    """Which jobs go first: the first row of Table 2, then the rest of it, then the other tables."""
+    """Which jobs go first, after corpora: Table 2's first row, the rest of it, the other tables."""
     shown = experiment(wildcards)
     return 20 if shown.name == "ende_base" else 10 if "table2" in shown.tables else 0
 

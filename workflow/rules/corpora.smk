@@ -12,6 +12,7 @@ rule download:
         "<benchmarks>/download/{corpus}.tsv"
     wildcard_constraints:
         corpus="|".join(FETCHED) or "(?!)",
+    priority: 30
     retries: 2
     conda:
         "../../envs/text.yaml"
@@ -36,6 +37,7 @@ rule generate:
         "<benchmarks>/generate/{corpus}.tsv"
     wildcard_constraints:
         corpus="|".join(GENERATED) or "(?!)",
+    priority: 30
     conda:
         "../../envs/text.yaml"
     params:
@@ -56,6 +58,7 @@ rule prepare:
         "<logs>/prepare/{corpus}.log",
     benchmark:
         "<benchmarks>/prepare/{corpus}.tsv"
+    priority: 30
     conda:
         "../../envs/text.yaml"
     params:
@@ -75,6 +78,7 @@ rule learn_subwords:
         "<logs>/learn_subwords/{corpus}.log",
     benchmark:
         "<benchmarks>/learn_subwords/{corpus}.tsv"
+    priority: 30
     conda:
         "../../envs/text.yaml"
     threads: 4
@@ -98,6 +102,7 @@ rule encode:
         "<logs>/encode/{corpus}.log",
     benchmark:
         "<benchmarks>/encode/{corpus}.tsv"
+    priority: 30
     conda:
         "../../envs/text.yaml"
     threads: 1
@@ -118,6 +123,7 @@ rule bucket:
         "<logs>/bucket/{corpus}.log",
     benchmark:
         "<benchmarks>/bucket/{corpus}.tsv"
+    priority: 30
     conda:
         "../../envs/text.yaml"
     shell:

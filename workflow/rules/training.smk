@@ -53,6 +53,7 @@ rule average:
         "<logs>/average/{run}-{n_average}.log",
     benchmark:
         "<benchmarks>/average/{run}-{n_average}.tsv"
+    priority: importance
     conda:
         "../../envs/training.yaml"
     params:
