@@ -24,7 +24,7 @@ from pipeline.training.engine import Engine
 from pipeline.training.feed import Counts, Feed, Update, read_batch
 from pipeline.training.loss import TrainedModel
 from pipeline.training.metrics import Metrics, Window
-from pipeline.training.ranks import Rank
+from pipeline.training.ranks import Rank, device_name
 from pipeline.training.run import Job
 from pipeline.training.schedule import learning_rate
 
@@ -294,7 +294,7 @@ class Trainer:
             "skipped_pairs": self.skipped,
             "epochs": self.epoch + 1,
             "n_parameters": sum(p.numel() for p in self.model.parameters()),
-            "device": self.rank.device.type,
+            "device": device_name(self.rank.device),
             "ranks": self.rank.world_size,
             "peak_memory_bytes": peak_memory_bytes(self.rank.device),
             "dev_perplexity": self.dev_perplexity,

@@ -12,6 +12,8 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+from pipeline.files import read_lines
+
 STOP_SECONDS = 30.0  # what ranks get to write a checkpoint before they are killed
 POLL_SECONDS = 0.2
 STORE = "REATTEND_STORE"  # path of the file through which the ranks of one machine meet
@@ -42,6 +44,18 @@ def choose_device(name: str) -> str:
 def launched() -> bool:
     """Whether a launcher (ours, torchrun, srun with its variables) started this process."""
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+def device_name(device: torch.device) -> str:
+    """As its driver names it: "NVIDIA H100 80GB HBM3", "cpu: AMD EPYC 9654", or plain "cpu"."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    try:
+        lines = read_lines("/proc/cpuinfo")
+    except OSError:  # not Linux
+        return device.type
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{device.type}: {names[0]}" if names else device.type
 
 
 def join(device: str) -> Rank:
