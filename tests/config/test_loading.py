@@ -179,8 +179,11 @@ def test_any_text_as_a_file_gives_a_config_error_or_a_project(tmp_path_factory, 
 def test_config_is_frozen_and_closed():
     values = {
         **dict.fromkeys(("n_layers", "d_ff", "n_heads", "d_k", "d_v", "max_positions"), 2),
-        "d_model": 4, "dropout": 0.0, "attention_dropout": 0.0,
-        "positions": "none", "causal": True,
+        "d_model": 4,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+        "positions": "none",
+        "causal": True,
     }
     model = ModelConfig(**values)
     with pytest.raises(ValidationError):
