@@ -155,8 +155,8 @@ Head:place
 KINDS = ("person", "animal", "thing", "place")
 FOR_EACH_KIND = """
 NP:{kind}
-  92 = NP:{kind}:light
-  8 relative head=Head:{kind} clause=Relative:{kind}
+  93 = NP:{kind}:light
+  7 relative head=Head:{kind} clause=Relative:{kind}
 Core:{kind}
   70 core determiner=determiner noun=noun:{kind}
   14 core determiner=determiner first=adjective:first:{kind} noun=noun:{kind}
@@ -193,7 +193,7 @@ Relative:place
 """
 
 # An entry's weight is 1 / (RANK_SHIFT + its rank in its class): common words first, as in real text
-RANK_SHIFT = 2.0
+RANK_SHIFT = 1.0
 
 LEXICON: Mapping[str, tuple[NamedTuple, ...]] = {
     **{f"noun:{kind}": rows for kind, rows in NOUNS.items()},
