@@ -23,7 +23,7 @@ from pipeline.corpora.grammar.derive import (
 HELD_OUT = ("test", "dev")
 # share of sentences with a relative clause inside a relative clause
 PROBE_SHARE = {"train": 0.03, "dev": 0.1, "test": 0.1}
-MAX_WORDS = 18  # English tokens
+MAX_WORDS = 16  # English tokens
 
 
 class Sentence(NamedTuple):
