@@ -113,7 +113,7 @@ def test_agreement_reaches_across_a_relative_clause(sentences):
     pattern = re.compile(
         r"^(?P<determiner>The|An?|This|These|My|Our|His|Her|Their|Two|Many|Some|Every) "
         r"(?:old |big |small |young |good )?(?P<noun>\w+) (?:whom|that) "
-        r"(?:he|she|we|they|I) (?P<inner>\w+) (?P<verb>\w+)\b"
+        r"(?:he|she|we|they|I) (?!always|sometimes)(?P<inner>\w+) (?P<verb>\w+)\b"
     )
     irregular = {"men", "women", "children", "mice", "knives", "wolves", "policemen"}
     seen = 0

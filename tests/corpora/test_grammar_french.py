@@ -87,7 +87,7 @@ BEFORE, AFTER = _all_forms(BEFORE_NOUN), _all_forms(AFTER_NOUN)
 
 @pytest.fixture(scope="module")
 def pairs() -> list[tuple[str, str]]:
-    sizes = {"train": 6000, "dev": 500, "test": 500}
+    sizes = {"train": 20000, "dev": 500, "test": 500}
     made = generate_pairs(target_language="fr", sizes=sizes, seed=41)
     return [pair for split in made.values() for pair in split]
 
@@ -157,7 +157,7 @@ def test_articles_and_adjectives_agree_with_their_noun(french):
         words = [word.lower() for word in re.findall(r"\w+|[.,?']", sentence)]
         for number, noun in enumerate(words):
             kind = _gender_and_number(noun, words[number - 1], words[max(0, number - 2)])
-            if kind is None:
+            if kind is None or noun == "souris":  # its plural looks like its singular
                 continue
             for table, word in ((BEFORE, words[number - 1]), (AFTER, words[number + 1])):
                 if any(word in forms for forms in table.values()):
@@ -185,7 +185,7 @@ def test_predicates_and_participles_with_etre_agree_with_a_pronoun(french):
     moved = "(?:arriv|rest|tomb|all)"
     for sentence in french:
         for pronoun, participle in re.findall(
-            rf"\b([Ii]ls?|[Ee]lle|[Jj]e|[Nn]ous) (?:ne )?(?:est|suis|sont|sommes) "
+            rf"(?<!par )\b([Ii]ls?|[Ee]lle|[Jj]e|[Nn]ous) (?:ne )?(?:est|suis|sont|sommes) "
             rf"(?:pas |jamais |\w+ent )?({moved}\w+)",
             sentence,
         ):

@@ -60,7 +60,7 @@ Segments = list[list[str]]
 
 @pytest.fixture(scope="module")
 def pairs() -> list[tuple[str, str]]:
-    sizes = {"train": 6000, "dev": 500, "test": 500}
+    sizes = {"train": 20000, "dev": 500, "test": 500}
     made = generate_pairs(target_language="de", sizes=sizes, seed=31)
     return [pair for split in made.values() for pair in split if "ährend" not in pair[1]]
 

@@ -26,6 +26,7 @@ GOLD = ["(TOP (S (NP (NN a)) (VP (VB b))))", "(TOP (S (NP (NN c) (NN d)) (VP (VB
 PARSED = ["(TOP (S (NP (NN a)) (NP (VB b))))", ""]
 FACTS = {
     "run": "ende_base-seed1", "experiment": "ende_base", "scale": "demo", "seed": 1,
+    "split": "test",
     "n_average": 2, "checkpoint_steps": [10, 20],
 }  # fmt: skip
 

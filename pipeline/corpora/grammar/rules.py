@@ -193,7 +193,7 @@ Relative:place
 """
 
 # An entry's weight is 1 / (RANK_SHIFT + its rank in its class): common words first, as in real text
-RANK_SHIFT = 0.5
+RANK_SHIFT = 1.0
 
 LEXICON: Mapping[str, tuple[NamedTuple, ...]] = {
     **{f"noun:{kind}": rows for kind, rows in NOUNS.items()},
