@@ -18,7 +18,7 @@ report: $(ENVIRONMENT)/pipeline.installed
 	$(SNAKEMAKE) report
 
 test: $(ENVIRONMENT)/test.installed
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(TESTS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(TESTS)
 
 bench: $(ENVIRONMENT)/bench.installed
 	@set -e; for name in $(MEASUREMENTS); do echo "bench.$$name"; $(BIN)/python -m bench.$$name; done
