@@ -12,7 +12,7 @@ rule download:
         "<benchmarks>/download/{corpus}.tsv"
     wildcard_constraints:
         corpus="|".join(FETCHED) or "(?!)",
-    priority: 30
+    priority: corpus_importance
     retries: 2
     conda:
         "../../envs/text.yaml"
@@ -37,7 +37,7 @@ rule generate:
         "<benchmarks>/generate/{corpus}.tsv"
     wildcard_constraints:
         corpus="|".join(GENERATED) or "(?!)",
-    priority: 30
+    priority: corpus_importance
     conda:
         "../../envs/text.yaml"
     params:
@@ -58,7 +58,7 @@ rule prepare:
         "<logs>/prepare/{corpus}.log",
     benchmark:
         "<benchmarks>/prepare/{corpus}.tsv"
-    priority: 30
+    priority: corpus_importance
     conda:
         "../../envs/text.yaml"
     params:
@@ -78,7 +78,7 @@ rule learn_subwords:
         "<logs>/learn_subwords/{corpus}.log",
     benchmark:
         "<benchmarks>/learn_subwords/{corpus}.tsv"
-    priority: 30
+    priority: corpus_importance
     conda:
         "../../envs/text.yaml"
     threads: 4
@@ -102,7 +102,7 @@ rule encode:
         "<logs>/encode/{corpus}.log",
     benchmark:
         "<benchmarks>/encode/{corpus}.tsv"
-    priority: 30
+    priority: corpus_importance
     conda:
         "../../envs/text.yaml"
     threads: 1
@@ -123,7 +123,7 @@ rule bucket:
         "<logs>/bucket/{corpus}.log",
     benchmark:
         "<benchmarks>/bucket/{corpus}.tsv"
-    priority: 30
+    priority: corpus_importance
     conda:
         "../../envs/text.yaml"
     shell:
