@@ -147,6 +147,11 @@ def importance(wildcards):
     return 35 if shown.name == "ende_base" else 20 if "table2" in shown.tables else 0
 
 
+def corpus_threads(wildcards):
+    """Generated corpora are small: one thread, so that no job waits for several cores at once."""
+    return 1 if wildcards.corpus in GENERATED else 4
+
+
 def corpus_importance(wildcards):
     """Corpora in the order in which their runs are wanted, each before its runs."""
     tasks = [

@@ -81,7 +81,7 @@ rule learn_subwords:
     priority: corpus_importance
     conda:
         "../../envs/text.yaml"
-    threads: 4
+    threads: corpus_threads
     params:
         corpus=corpus_section,
     shell:
