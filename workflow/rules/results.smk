@@ -27,6 +27,7 @@ rule table1:
         "<logs>/table1/table1.log",
     benchmark:
         "<benchmarks>/table1/table1.tsv"
+    priority: 50
     localrule: True
     conda:
         "../../envs/results.yaml"
@@ -50,6 +51,7 @@ rule table2:
         "<logs>/table2/table2.log",
     benchmark:
         "<benchmarks>/table2/table2.tsv"
+    priority: 50
     localrule: True
     conda:
         "../../envs/results.yaml"
@@ -76,6 +78,7 @@ rule table3:
         "<logs>/table3/table3.log",
     benchmark:
         "<benchmarks>/table3/table3.tsv"
+    priority: 50
     localrule: True
     conda:
         "../../envs/results.yaml"
@@ -102,6 +105,7 @@ rule table4:
         "<logs>/table4/table4.log",
     benchmark:
         "<benchmarks>/table4/table4.tsv"
+    priority: 50
     localrule: True
     conda:
         "../../envs/results.yaml"
