@@ -43,7 +43,8 @@ def runs_by_fingerprint(project: Project, results: Path) -> dict[str, str]:
         if not (corpus / "encoded" / "encode.json").exists():
             raise ValueError(
                 f"{corpus / 'encoded'} is missing, so the checkpoints of {name} can't be told from "
-                "others; make it first: snakemake --cores all --until bucket"
+                f"others; make it first: snakemake --cores all train_{name} "
+                f"--config scale={project.scale.name}"
             )
         for seed in project.seeds_of(name):
             job = Job(

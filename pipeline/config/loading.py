@@ -15,6 +15,7 @@ from pipeline.config.schema import Closed, Experiment
 from pipeline.config.sections import SECTIONS, Divisors, ExperimentFile, Sections
 
 TARGETS = ("table1", "table2", "table3", "table4", "figures", "report")
+SIDES = {"en-de": ("en", "de"), "en-fr": ("en", "fr")}  # the parser's are words and trees
 M = TypeVar("M", bound=Closed)
 
 
@@ -106,6 +107,12 @@ def _corpora(
         try:
             path = _named(folder / "corpora", name, key=f"tasks.{task}", file=scale_path)
             corpora[name] = load_corpus(path)
+            wanted = SIDES.get(task, ("words", "trees"))
+            if corpora[name].languages != wanted:
+                problems.append(
+                    f"{scale_path}: tasks.{task}: needs a corpus of {' and '.join(wanted)}, "
+                    f"{name} is of {' and '.join(corpora[name].languages)}"
+                )
         except ConfigError as error:
             problems.append(str(error))
     return corpora

@@ -28,9 +28,9 @@ def notes_of(published: PublishedTable, runs: Runs, *, rates: Rates) -> tuple[st
         )
     if any(len(found) > 1 for found in runs.by_experiment.values()):
         notes.append("± is the sample deviation over seeds; figures are means over seeds.")
-    if published.undertrained_below:
+    if limit := published.undertrained_below.get(runs.scale):
         notes.append(
-            f"Undertrained: {published.split} sacrebleu under {published.undertrained_below:g}, "
+            f"Undertrained: {published.split} sacrebleu under {limit:g}, "
             "so its distance from base says little about the change it makes."
         )
     if published.table == "table3":

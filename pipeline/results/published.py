@@ -38,8 +38,8 @@ class PublishedTable(Closed):
     split: Literal["dev", "test"] = Field(description="split whose scores the table shows")
     test_set: str = Field(description="the paper's name of that split")
     n_average: Count | None = Field(default=None, description="null takes what was decoded")
-    undertrained_below: Positive | None = Field(
-        default=None, description="sacrebleu under which a row counts as undertrained"
+    undertrained_below: dict[str, Positive] = Field(
+        default={}, description="scale: sacrebleu under which a row counts as undertrained there"
     )
     sections: tuple[PublishedSection, ...] = Field(strict=False)
 

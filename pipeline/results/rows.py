@@ -77,7 +77,7 @@ def remark_of(
     if not any(run.scores for run in runs):
         return f"trained, but {published.split} not scored"
     sacrebleu = summarise_metric(runs, "sacrebleu")
-    limit = published.undertrained_below
+    limit = published.undertrained_below.get(scale)
     if limit and sacrebleu and sacrebleu.mean < limit:
         return "undertrained"
     return ""

@@ -163,6 +163,8 @@ def test_unknown_corpus_scale_result_and_doubled_key(folder):
         load_project(folder, {"threads": 4})
     edit(folder, "scales/demo", lambda data: data["tasks"].update({"en-de": "wmt99"}))
     assert "tasks.en-de: no such file" in error_of(folder)
+    edit(folder, "scales/demo", lambda data: data["tasks"].update({"en-de": "grammar_enfr"}))
+    assert "tasks.en-de: needs a corpus of en and de" in error_of(folder)
     path = folder / "experiments" / "ende_base.yaml"
     path.write_text(path.read_text() + "\ntitle: again\n")
     assert "key stated twice: title" in error_of(folder, "paper")
