@@ -172,7 +172,7 @@ rule report:
     params:
         scale=SCALE,
         corpora=corpora_of_input,
-        cards=expand("<results>/corpora/{corpus}/card/card.md", corpus=PROJECT.corpora),
+        cards=[f"{R}/corpora/{name}/card/card.md" for name in PROJECT.corpora],
     shell:
         "python -m pipeline.steps.report --scale {params.scale:q} --runs {input.runs:q}"
         " --scores {input.scores:q} --tables {input.tables:q} --figures {input.figures:q}"
