@@ -37,7 +37,7 @@ class Workspace:
 
     def __init__(self, folder: Path, project: Path) -> None:
         self.folder = folder
-        for name in ("pipeline", "workflow", "config", "envs"):
+        for name in ("pipeline", "workflow", "config", "envs", "docs"):
             shutil.copytree(
                 project / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
             )
