@@ -177,6 +177,7 @@ class Trainer:
         return norm
 
     def _not_finite(self, norm: float, update: Update) -> str:
+        self.writer.wait()  # the newest may still be on its way to the disk
         good = checkpoints.steps_in(self.folder)
         where = checkpoints.folder_of(self.folder, good[-1]) if good else "none"
         return (
