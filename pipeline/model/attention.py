@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from pipeline.config.schema import ModelConfig
 from pipeline.model.layout import Layout
+from pipeline.model.linear import Linear
 
 # B batch, H heads, Z = B * H, T queries, S keys, K d_k, V d_v, D d_model
 # N, M packed rows of queries and of keys
@@ -81,11 +82,11 @@ class MultiHeadAttention(nn.Module):
         self.q_width = config.n_heads * config.d_k
         self.v_width = config.n_heads * config.d_v
         if over_memory:
-            self.q = nn.Linear(config.d_model, self.q_width, bias=False)
-            self.kv = nn.Linear(config.d_model, self.q_width + self.v_width, bias=False)
+            self.q = Linear(config.d_model, self.q_width, bias=False)
+            self.kv = Linear(config.d_model, self.q_width + self.v_width, bias=False)
         else:
-            self.qkv = nn.Linear(config.d_model, 2 * self.q_width + self.v_width, bias=False)
-        self.out = nn.Linear(self.v_width, config.d_model, bias=False)
+            self.qkv = Linear(config.d_model, 2 * self.q_width + self.v_width, bias=False)
+        self.out = Linear(self.v_width, config.d_model, bias=False)
 
     def project(self, x_ND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of self-attention, each [..., heads * width]."""

@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from pipeline.model.layout import ROWS
+from pipeline.model.linear import product
 
 # N tokens, R rows of a piece, D d_model, V vocabulary
 
@@ -36,7 +37,7 @@ class _VocabularyLoss(torch.autograd.Function):
             real = min(rows, tokens - start)
             piece = slice(start, start + real)
             states_RD = _fill_up(states_ND[piece].to(weight.dtype))
-            logp_RV = (states_RD @ weight.T).log_softmax(1, dtype=loss.dtype)
+            logp_RV = product(states_RD, weight).log_softmax(1, dtype=loss.dtype)
             targets_R1 = targets_N[piece, None]
             at_target_R1 = logp_RV[:real].gather(1, targets_R1)
             nll -= at_target_R1.sum()
@@ -52,8 +53,8 @@ class _VocabularyLoss(torch.autograd.Function):
                 d_logits_RV[:real].scatter_add_(1, targets_R1, wanted_R1)
                 d_logits_RV[real:] = 0
                 d_logits_RV = d_logits_RV.to(weight.dtype)
-                d_states[piece] = (d_logits_RV @ weight)[:real]
-                _add_product(d_weight, d_logits_RV.T, states_RD)
+                d_states[piece] = product(d_logits_RV, weight.T)[:real]
+                d_weight += product(d_logits_RV.T, states_RD.T)
         loss += nll
         if with_gradient:
             ctx.save_for_backward(d_states, d_weight)
@@ -92,13 +93,6 @@ def _fill_up(states_RD: Tensor) -> Tensor:
     """With rows of zeros up to a multiple of ROWS (see `pipeline.model.layout`)."""
     missing = -len(states_RD) % ROWS
     return F.pad(states_RD, (0, 0, 0, missing)) if missing else states_RD
-
-
-def _add_product(total_VD: Tensor, left_VR: Tensor, right_RD: Tensor) -> None:
-    if left_VR.dtype == total_VD.dtype:
-        total_VD.addmm_(left_VR, right_RD)
-    else:
-        total_VD += left_VR @ right_RD
 
 
 def _product_dtype(states: Tensor) -> torch.dtype:

@@ -10,6 +10,7 @@ from pipeline.config.schema import ModelConfig
 from pipeline.model.attention import MultiHeadAttention
 from pipeline.model.dropout import add_dropped, dropped
 from pipeline.model.layout import Layout
+from pipeline.model.linear import Linear
 from pipeline.model.positions import Positions
 
 # B batch, S source positions, T target positions, D d_model, V vocabulary
@@ -21,8 +22,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.inner = nn.Linear(config.d_model, config.d_ff)
-        self.out = nn.Linear(config.d_ff, config.d_model)
+        self.inner = Linear(config.d_model, config.d_ff)
+        self.out = Linear(config.d_ff, config.d_model)
 
     def forward(self, x_ND: Tensor) -> Tensor:
         return self.out(F.relu(self.inner(x_ND), inplace=True))
