@@ -57,7 +57,7 @@ def ratio(runs: list[dict[str, Any]], *, key: str, precision: str, batches: str)
         return found
 
     better = min if key == "peak_memory_bytes" else max
-    rounds = sorted({r["round"] for r in runs})
+    rounds = sorted({r["round"] for r in runs if r["batches"] == batches})
     return statistics.median(of("ours", n) / better(of(p, n) for p in PEERS) for n in rounds)
 
 
@@ -74,19 +74,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.training", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("results/bench/training.json"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--updates", type=int, default=4, help="timed, in each run")
+    parser.add_argument("--own-rounds", type=int, default=2, help="with each one's own batching")
+    parser.add_argument("--updates", type=int, default=2, help="timed, in each run, after one")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--size", choices=SIZES, default="base")
     parser.add_argument("--pairs", type=int, default=PAIRS)
     options = parser.parse_args()
 
     common = {"threads": options.threads, "size": options.size}
-    work = {"pairs": options.pairs, "updates": options.updates, "warm_up": 2}
+    work = {"pairs": options.pairs, "updates": options.updates, "warm_up": 1}
     runs, rates = [], {p: [] for p in PRECISIONS}
     for number in range(options.rounds):
         for precision in PRECISIONS:
             rates[precision].append(run("rate", precision=precision, **common)["flops_per_second"])
-            for batches in ("same", "own"):
+            for batches in ("same", "own") if number < options.own_rounds else ("same",):
                 for program in ("ours", *PEERS):
                     found = run(program, precision=precision, batches=batches, **common, **work)
                     runs.append(found | {"round": number})
