@@ -4,9 +4,6 @@ from snakemake.utils import min_version
 min_version("9.20")
 
 
-configfile: "config/config.yaml"
-
-
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/training.smk"
@@ -23,3 +20,7 @@ rule all:
 
 onsuccess:
     show_tables()
+
+
+onstart:
+    refuse_impossible()

@@ -1,26 +1,31 @@
 """From YAML files to one checked project: `extends:`, then the scale, then the closed schema."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import ValidationError
 
 from pipeline.config.corpus import CorpusConfig
+from pipeline.config.problems import alike, at, problems
+from pipeline.config.resolving import Resolved, ancestry, resolve
 from pipeline.config.scale import Config, Scale
 from pipeline.config.schema import Closed, Experiment
-from pipeline.config.sections import SECTIONS, Divisors, ExperimentFile, Sections
+from pipeline.config.sections import SECTIONS, ExperimentFile
+from pipeline.config.yaml_files import ConfigError, place, read_yaml
 
 TARGETS = ("table1", "table2", "table3", "table4", "figures", "report")
+STAGES = ("train_", "decode_")  # with an experiment's name: targets of the workflow
 SIDES = {"en-de": ("en", "de"), "en-fr": ("en", "fr")}  # the parser's are words and trees
+NOT_SCALES = ("bench", "downloads")  # other folders of results/
+COMMAND_LINE = Path("command line")
+CHOICES = ("scale", "results")  # keys of config.yaml that name files
+STEPS = Path(__file__).parents[1] / "steps"
 M = TypeVar("M", bound=Closed)
 
-
-class ConfigError(ValueError):
-    """What is wrong in the configuration, one line a problem, each naming file, key and value."""
+__all__ = ["ConfigError", "Project", "load_corpus", "load_project", "read_yaml"]
 
 
 @dataclass(frozen=True)
@@ -50,31 +55,38 @@ def load_project(
 
     folder: holds config.yaml, scales/, corpora/ and experiments/.
     settings: values that replace those of config.yaml (the command line's).
-    Raises ConfigError that lists every problem of every experiment of the scale.
+    Raises ConfigError that lists every problem once, at the file and line where it stands.
     """
-    folder = Path(folder)
+    folder, settings = Path(folder), settings or {}
     path = folder / "config.yaml"
-    config = _validate(Config, {**read_yaml(path), **(settings or {})}, str(path))
-    scale_path = _named(folder / "scales", config.scale, key="scale", file=path)
-    scale = _validate(Scale, {**read_yaml(scale_path), "name": config.scale}, str(scale_path))
-    problems: list[str] = []
-    corpora = _corpora(folder, scale, scale_path, problems)
-    found = _experiments(folder, scale, scale_path, problems)
-    experiments = {name: e for name, e in found.items() if e.task in scale.tasks}
+    config = _validate(Config, {**read_yaml(path), **settings}, path, settings=settings)
+    by_key = {key: place(COMMAND_LINE if key in settings else path, (key,)) for key in CHOICES}
+    scale_path = _named(folder / "scales", config.scale, stated=by_key["scale"])
+    if config.scale in NOT_SCALES:
+        raise ConfigError(
+            f"{scale_path}: results/{config.scale} holds other files; choose another name"
+        )
+    scale = _validate(Scale, {**read_yaml(scale_path), "name": config.scale}, scale_path)
+    found: list[str] = []
+    corpora = _corpora(folder, scale, scale_path, found)
+    all_ = _experiments(folder, scale, scale_path, found)
+    experiments = {name: e for name, e in all_.items() if e.task in scale.tasks}
     drawn = scale.attention.experiment if scale.attention else None
-    if drawn and drawn not in experiments and not problems:
-        problems.append(f"{scale_path}: attention.experiment: not run at this scale: {drawn!r}")
-    known = {*TARGETS, *experiments}
-    problems += [
-        f"{path}: results: unknown: {result!r} (allowed: {', '.join(sorted(known))})"
+    if drawn and drawn not in experiments and not found:
+        stated = place(scale_path, ("attention", "experiment"))
+        found.append(f"{stated}: not run at this scale: {drawn!r}{alike(drawn, [*experiments])}")
+    known = sorted({*TARGETS, *experiments})
+    found += [
+        f"{by_key['results']}: unknown: {result!r}{alike(result, known)} "
+        f"(allowed: {', '.join(known)})"
         for result in config.results
-        if result not in known and not problems
+        if result not in known and not found
     ]
-    if problems:
-        raise ConfigError("\n".join(problems))
+    if found:
+        raise ConfigError("\n".join(found))
     left_out = {
         name: f"scale {scale.name} names no corpus for task {experiment.task}"
-        for name, experiment in found.items()
+        for name, experiment in all_.items()
         if name not in experiments
     }
     return Project(config, scale, experiments, corpora, left_out)
@@ -83,187 +95,130 @@ def load_project(
 def load_corpus(path: str | Path) -> CorpusConfig:
     """One file of config/corpora. Raises ConfigError."""
     path = Path(path)
-    return _validate(CorpusConfig, {**read_yaml(path), "name": path.stem}, str(path))
+    return _validate(CorpusConfig, {**read_yaml(path), "name": path.stem}, path)
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML mapping. Raises ConfigError for a missing file, bad YAML or a key stated twice."""
-    try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: must hold `key: value` lines: {data!r}")
-    return data
+def reserved_names() -> set[str]:
+    """Names of rules and targets; a rule has the name of its step."""
+    return {"all", *TARGETS, *(path.stem for path in STEPS.glob("[a-z]*.py"))}
 
 
 def _corpora(
-    folder: Path, scale: Scale, scale_path: Path, problems: list[str]
+    folder: Path, scale: Scale, scale_path: Path, found: list[str]
 ) -> dict[str, CorpusConfig]:
     corpora = {}
     for task, name in scale.tasks.items():
+        stated = place(scale_path, ("tasks", task))
         try:
-            path = _named(folder / "corpora", name, key=f"tasks.{task}", file=scale_path)
-            corpora[name] = load_corpus(path)
+            path = _named(folder / "corpora", name, stated=stated)
+            corpora[name] = corpora.get(name) or load_corpus(path)
             wanted = SIDES.get(task, ("words", "trees"))
             if corpora[name].languages != wanted:
-                problems.append(
-                    f"{scale_path}: tasks.{task}: needs a corpus of {' and '.join(wanted)}, "
+                found.append(
+                    f"{stated}: needs a corpus of {' and '.join(wanted)}, "
                     f"{name} is of {' and '.join(corpora[name].languages)}"
                 )
         except ConfigError as error:
-            problems.append(str(error))
+            found += [line for line in str(error).split("\n") if line not in found]
     return corpora
 
 
 def _experiments(
-    folder: Path, scale: Scale, scale_path: Path, problems: list[str]
+    folder: Path, scale: Scale, scale_path: Path, found: list[str]
 ) -> dict[str, Experiment]:
+    """Experiments by name, the extended before those that extend them."""
     files: dict[str, ExperimentFile] = {}
-    for path in sorted((folder / "experiments").glob("*.yaml")):
-        try:
-            files[path.stem] = _validate(ExperimentFile, read_yaml(path), str(path))
-        except ConfigError as error:
-            problems.append(str(error))
-    problems += [
-        f"{scale_path}: settings.experiments: no such experiment: {name!r}"
-        for name in scale.settings.experiments
-        if not (folder / "experiments" / f"{name}.yaml").exists()
+    paths = {path.stem: path for path in sorted((folder / "experiments").glob("*.yaml"))}
+    found += [
+        f"{path}: is not read; rename it to {path.stem}.yaml"
+        for path in sorted((folder / "experiments").glob("*.yml"))
     ]
-    if problems:
+    for name, path in paths.items():
+        if name in reserved_names() or name.startswith(STAGES):
+            found.append(
+                f"{path}: {name} names a rule or a target of the workflow; rename the file"
+            )
+        try:
+            files[name] = _validate(ExperimentFile, read_yaml(path), path)
+        except ConfigError as error:
+            found.append(str(error))
+    found += [
+        f"{place(scale_path, ('settings', 'experiments', name))}: no such experiment"
+        f"{alike(name, [*paths])}"
+        for name in scale.settings.experiments
+        if name not in paths
+    ]
+    if found:
+        return {}
+    chains = {}
+    for name in files:
+        try:
+            chains[name] = ancestry(name, files, paths)
+        except ConfigError as error:
+            found += [line for line in [str(error)] if line not in found]
+    if found:
         return {}
     experiments = {}
-    for name in files:
-        path = folder / "experiments" / f"{name}.yaml"
-        try:
-            data = _resolve(name, files, scale, scale_path, path)
-            where = f"{path} at scale {scale.name} ({scale_path})"
-            experiments[name] = _validate(Experiment, {**data, "name": name}, where)
-        except ConfigError as error:
-            problems.append(str(error))
+    first: dict[tuple[str, str], str] = {}  # an experiment's problem: the line that stands for it
+    shared: Counter[str] = Counter()  # experiments that have the problem of a line
+    for name in sorted(chains, key=lambda name: (len(chains[name]), name)):
+        resolved = resolve(chains[name], files, paths, scale, scale_path)
+        lines = {problem: problem for problem in resolved.problems}
+        if not lines:
+            try:
+                experiments[name] = Experiment.model_validate({**resolved.data, "name": name})
+            except ValidationError as error:
+                lines = _lines(resolved, paths[name], scale, error)
+        for problem, line in lines.items():
+            above = [first[a, problem] for a in chains[name] if (a, problem) in first]
+            first[name, problem] = above[0] if above else line
+            shared[first[name, problem]] += 1
+    found += [line + _also(count - 1) for line, count in shared.items()]
     return experiments
 
 
-def _resolve(
-    name: str, files: dict[str, ExperimentFile], scale: Scale, scale_path: Path, path: Path
-) -> dict[str, Any]:
-    """Plain data of an experiment: its parents' values, divided, with the scale's settings."""
-    chain = _ancestry(name, files, path)
-    data: dict[str, Any] = {section: {} for section in SECTIONS}
-    for level, ancestor in enumerate(chain):
-        stated = files[ancestor].model_dump(exclude_unset=True, exclude={"extends"})
-        for section in SECTIONS:
-            values = stated.pop(section, {})
-            data[section] |= _divide(values, section, scale, scale_path, path)
-            if level == 0:
-                data[section] |= _stated(scale.settings.base, section)
-        data |= stated
-    own = [scale.settings.all]
-    own += [scale.settings.tasks[data["task"]]] if data.get("task") in scale.settings.tasks else []
-    own += [scale.settings.experiments[a] for a in chain if a in scale.settings.experiments]
-    for sections in own:
-        for section in SECTIONS:
-            data[section] |= _stated(sections, section)
-    return data
+def _lines(resolved: Resolved, path: Path, scale: Scale, error: ValidationError) -> dict[str, str]:
+    """For each problem the line that is printed, with the place where the value is stated."""
+    lines = {}
+    for location, text in problems(Experiment, resolved.data, error):
+        key = location[:2] if location[0] in SECTIONS else location[:1]
+        if origin := resolved.origins.get(key):
+            where, stated = origin
+            line = f"{place(where, (*stated, *location[len(key) :]))}: {text}"
+            lines[line] = f"{line} (at scale {scale.name})"
+        else:
+            problem = at(location, text)
+            lines[problem] = f"{path}: {problem} (at scale {scale.name})"
+    return lines
 
 
-def _ancestry(name: str, files: dict[str, ExperimentFile], path: Path) -> list[str]:
-    """The files that an experiment extends, the first one first, itself last."""
-    chain = [name]
-    while parent := files[chain[0]].extends:
-        if parent in chain:
-            circle = " extends ".join([parent, *reversed(chain[: chain.index(parent)]), parent])
-            raise ConfigError(f"{path}: extends: goes round in a circle: {circle}")
-        if parent not in files:
-            raise ConfigError(
-                f"{path}: extends: no such experiment: {parent!r} (there are: {', '.join(files)})"
-            )
-        chain.insert(0, parent)
-    return chain
+def _also(others: int) -> str:
+    """How many more experiments have a problem."""
+    if not others:
+        return ""
+    return f"; {others} more experiments inherit this" if others > 1 else "; 1 more inherits this"
 
 
-def _divide(
-    values: dict[str, Any], section: str, scale: Scale, scale_path: Path, path: Path
-) -> dict[str, Any]:
-    divisors = _stated(scale.divide, section)
-    divided = dict(values)
-    for key in values.keys() & divisors.keys():
-        share = Fraction(values[key], divisors[key])
-        if share.denominator != 1:
-            raise ConfigError(
-                f"{path}: {section}.{key}: {values[key]} divided by {divisors[key]} "
-                f"({scale_path}: divide.{section}.{key}) leaves a fraction: {float(share):g}"
-            )
-        divided[key] = int(share)
-    return divided
-
-
-def _stated(sections: Sections | Divisors, section: str) -> dict[str, Any]:
-    """The keys that a section of a scale states, as plain data."""
-    return getattr(sections, section).model_dump(exclude_unset=True)
-
-
-def _validate(model: type[M], data: dict[str, Any], file: str) -> M:
+def _validate(
+    model: type[M], data: dict[str, Any], path: Path, *, settings: Mapping[str, Any] | None = None
+) -> M:
+    """settings: those of the data that came from the command line, not from `path`."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        lines = [f"{file}: {_problem(model, problem)}" for problem in error.errors()]
+        lines = []
+        for location, text in problems(model, data, error):
+            file = COMMAND_LINE if location and location[0] in (settings or {}) else path
+            lines.append(f"{place(file, location)}: {text}")
         raise ConfigError("\n".join(lines)) from None
 
 
-def _problem(model: type[Closed], problem: Any) -> str:
-    """One line: the key, what is wrong, the value, what is allowed."""
-    key = ".".join(str(part) for part in problem["loc"]) or "(the whole)"
-    value, message = problem["input"], problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        allowed = ", ".join(_keys_at(model, problem["loc"][:-1]))
-        return f"{key}: unknown key: {value!r}" + (f" (allowed: {allowed})" if allowed else "")
-    if problem["type"] == "missing":
-        return f"{key}: is missing; state it"
-    if problem["type"] == "value_error":
-        return f"{key}: {message}"
-    if problem["type"] == "float_type" and isinstance(value, str) and _is_number(value):
-        message += f" (YAML reads {value} as text; write {float(value)!r} as 1.0e-9 is written)"
-    return f"{key}: {message}: {value!r}"
-
-
-def _keys_at(model: type[Closed], location: tuple[int | str, ...]) -> list[str]:
-    """Names of the fields of the model at a location; none where a location is no model."""
-    for part in location:
-        field = model.model_fields.get(str(part))
-        annotation = field.annotation if field else None
-        if not (isinstance(annotation, type) and issubclass(annotation, Closed)):
-            return []
-        model = annotation
-    return sorted(model.model_fields)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _named(folder: Path, name: str, *, key: str, file: Path) -> Path:
+def _named(folder: Path, name: str, *, stated: str) -> Path:
+    """A file by its name. stated: where the name stands."""
     path = folder / f"{name}.yaml"
     if not path.exists():
-        there = ", ".join(sorted(other.stem for other in folder.glob("*.yaml")))
-        raise ConfigError(f"{file}: {key}: no such file: {path} (there are: {there})")
+        there = sorted(other.stem for other in folder.glob("*.yaml"))
+        raise ConfigError(
+            f"{stated}: no such file: {path}{alike(name, there)} (there are: {', '.join(there)})"
+        )
     return path
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML keeps the last of two equal keys and says nothing; here that is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key stated twice: {key}", node.start_mark
-                )
-        return super().construct_mapping(node, deep)

@@ -1,8 +1,10 @@
 """What a scale and config.yaml may say."""
 
-from pydantic import Field
+from typing import Annotated
 
-from pipeline.config.schema import Closed, Name, Task
+from pydantic import AfterValidator, Field
+
+from pipeline.config.schema import Closed, Name, Seeds, Task, Text, distinct
 from pipeline.config.sections import Divisors, Sections
 
 
@@ -21,15 +23,19 @@ class Attention(Closed):
     """Figures 3 to 5: whose attention is drawn, on which sentences."""
 
     experiment: Name = Field(description="its first seed's averaged model")
-    sentences: dict[Name, str] = Field(description="name of the figure: sentence of the source")
+    sentences: dict[Name, Text] = Field(
+        description="name of the figure: sentence of the source", min_length=1
+    )
 
 
 class Scale(Closed):
     """A file of config/scales: which corpora stand behind the tasks, how far numbers shrink."""
 
     name: Name
-    title: str
-    tasks: dict[Task, Name] = Field(description="corpus file behind each task of the paper")
+    title: Text
+    tasks: dict[Task, Name] = Field(
+        description="corpus file behind each task of the paper", min_length=1
+    )
     divide: Divisors = Field(default=Divisors(), description="whole divisors of the paper's values")
     settings: Settings = Settings()
     attention: Attention | None = Field(default=None, description="null draws no attention maps")
@@ -39,12 +45,10 @@ class Config(Closed):
     """config/config.yaml, with what `--config` on the command line replaced."""
 
     scale: Name
-    results: tuple[str, ...] = Field(
-        description="tables, figures or experiments that plain `snakemake` makes", strict=False
-    )
-    seeds: tuple[int, ...] = Field(
-        description="one training a seed for each experiment", strict=False, min_length=1
-    )
-    data_root: str | None = Field(
+    results: Annotated[
+        tuple[str, ...], Field(strict=False, min_length=1), AfterValidator(distinct)
+    ] = Field(description="tables, figures or experiments that plain `snakemake` makes")
+    seeds: Seeds = Field(description="one training a seed for each experiment")
+    data_root: Text | None = Field(
         description="folder that holds corpus files at hand, searched before any download"
     )

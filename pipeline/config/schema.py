@@ -4,19 +4,40 @@ Every model here is frozen, strict and closed: an unknown key, a wrong type or a
 is an error, and no code changes a setting after it was read.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+T = TypeVar("T")
+
+
+def distinct(values: tuple[T, ...]) -> tuple[T, ...]:
+    """Raises ValueError for an entry that stands twice."""
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            raise ValueError(f"has an entry twice: {value}")
+    return values
+
 
 Task = Literal["en-de", "en-fr", "parsing", "parsing-silver"]
 Table = Literal["table2", "table3", "table4"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+Text = Annotated[str, Field(min_length=1)]
+Seed = Annotated[int, Field(ge=0)]
+Seeds = Annotated[tuple[Seed, ...], Field(strict=False, min_length=1), AfterValidator(distinct)]
+Tables = Annotated[tuple[Table, ...], Field(strict=False, min_length=1), AfterValidator(distinct)]
+SHOWN_IN: dict[Task, tuple[Table, ...]] = {
+    "en-de": ("table2", "table3"),
+    "en-fr": ("table2",),
+    "parsing": ("table4",),
+    "parsing-silver": ("table4",),
+}  # what the paper's tables are about
 
 
 class Closed(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
 class ModelConfig(Closed):
@@ -106,13 +127,11 @@ class Experiment(Closed):
     """One model: a file of config/experiments after `extends:` and the scale were applied."""
 
     name: Name
-    title: str = Field(description="the row's label in tables and figures")
+    title: Text = Field(description="the row's label in tables and figures")
     task: Task
-    tables: tuple[Table, ...] = Field(description="tables that show it", strict=False)
-    seeds: tuple[int, ...] | None = Field(
-        default=None,
-        description="seeds of this experiment; null takes those of config.yaml",
-        strict=False,
+    tables: Tables = Field(description="tables that show it")
+    seeds: Seeds | None = Field(
+        default=None, description="seeds of this experiment; null takes those of config.yaml"
     )
     model: ModelConfig
     training: TrainingConfig
@@ -126,5 +145,23 @@ class Experiment(Closed):
                 f"decoding.n_average asks for {self.decoding.n_average} checkpoints, but "
                 f"training.max_steps {self.training.max_steps} at one every "
                 f"{self.training.checkpoint_interval_steps} steps gives {kept}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def tables_of_the_task(self) -> Self:
+        for table in self.tables:
+            if table not in SHOWN_IN[self.task]:
+                raise ValueError(
+                    f"tables must be of {', '.join(SHOWN_IN[self.task])} for task {self.task}: "
+                    f"{table}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def trees_alone_are_constrained(self) -> Self:
+        if self.decoding.constrained and not self.task.startswith("parsing"):
+            raise ValueError(
+                f"decoding.constrained must be false unless the task is parsing: task {self.task}"
             )
         return self

@@ -10,8 +10,10 @@ from pipeline.config.schema import (
     DecodingConfig,
     ModelConfig,
     Name,
-    Table,
+    Seeds,
+    Tables,
     Task,
+    Text,
     TrainingConfig,
 )
 
@@ -68,11 +70,9 @@ class ExperimentFile(Sections):
     """A file of config/experiments: the keys in which it differs from the one it extends."""
 
     extends: Name | None = Field(default=None, description="experiment whose keys it takes over")
-    title: str = Field(description="the row's label in tables and figures")
+    title: Text = Field(description="the row's label in tables and figures")
     task: Task = Field(default=None, description="task of the paper; a scale names its corpus")
-    tables: tuple[Table, ...] = Field(description="tables that show it", strict=False)
-    seeds: tuple[int, ...] | None = Field(
-        default=None,
-        description="seeds of this experiment; null takes those of config.yaml",
-        strict=False,
+    tables: Tables = Field(description="tables that show it")
+    seeds: Seeds | None = Field(
+        default=None, description="seeds of this experiment; null takes those of config.yaml"
     )

@@ -1,6 +1,8 @@
 """The configuration: what is right is resolved by the stated rules, what is wrong is named."""
 
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from pipeline.config.command_line import settings_of
 from pipeline.config.json_schema import FILES, schema_text
-from pipeline.config.loading import ConfigError, load_corpus, load_project
+from pipeline.config.loading import ConfigError, load_corpus, load_project, reserved_names
 from pipeline.config.schema import ModelConfig
 
+PROJECT_CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
 SCALES = ("demo", "lab", "paper")
 
 
@@ -127,12 +131,24 @@ BAD = {
     "unknown key": (lambda d: d["model"].update(d_modle=512), "model.d_modle: unknown key"),
     "wrong type": (lambda d: d["model"].update(d_model="wide"), "model.d_model: "),
     "text for a number": (lambda d: d["training"].update(adam_eps="1e-9"), "1.0e-9"),
-    "odd width": (lambda d: d["model"].update(d_model=511), "d_model must be even"),
+    "odd width": (lambda d: d["model"].update(d_model=511), "model.d_model: must be even"),
     "dropout of one": (lambda d: d["model"].update(dropout=1.0), "model.dropout: "),
     "a missing key": (lambda d: d["model"].pop("d_ff"), "model.d_ff: is missing"),
     "an unknown task": (lambda d: d.update(task="en-it"), "task: "),
     "no such parent": (lambda d: d.update(extends="base"), "no such experiment: 'base'"),
     "a circle": (lambda d: d.update(extends="ende_big"), "circle"),
+    "infinite": (lambda d: d["training"].update(learning_rate_scale=float("inf")), ": .inf"),
+    "not a number": (lambda d: d["model"].update(dropout=float("nan")), "finite number: .nan"),
+    "nothing": (lambda d: d["model"].update(d_model=None), "whole number: nothing"),
+    "an empty section": (lambda d: d.update(model=None), "`key: value` lines: nothing"),
+    "no title": (lambda d: d.update(title=""), "title: must not be empty"),
+    "no table": (lambda d: d.update(tables=[]), "tables: must not be empty"),
+    "a table twice": (lambda d: d.update(tables=["table2"] * 2), "has an entry twice: table2"),
+    "another task's table": (lambda d: d.update(tables=["table4"]), "table2, table3 for task"),
+    "equal seeds": (lambda d: d.update(seeds=[1, 1]), "seeds: has an entry twice: 1"),
+    "a negative seed": (lambda d: d.update(seeds=[-1]), "seeds.0: must be at least 0: -1"),
+    "no seed": (lambda d: d.update(seeds=[]), "seeds: must not be empty"),
+    "trees": (lambda d: d["decoding"].update(constrained=True), "unless the task is parsing"),
     "too few checkpoints": (lambda d: d["decoding"].update(n_average=1000), "1000 checkpoints"),
 }
 
@@ -144,6 +160,147 @@ def test_a_bad_experiment_is_named_with_file_key_and_value(folder, case):
     message = error_of(folder, "paper")
     assert expected in message
     assert "experiments/ende_base.yaml" in message
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_words_are_for_users_and_a_mistake_is_reported_once(folder, case):
+    edit(folder, "experiments/ende_base", BAD[case][0])
+    lines = error_of(folder, "paper").split("\n")
+    assert len(lines) <= 2  # en-fr's words may differ from en-de's
+    for line in lines:
+        assert re.match(r".*/ende_base\.yaml(:\d+)?: ", line)
+        assert not re.search(r"Input should|NoneType|Literal|pydantic|\bdict\b|\bstr\b", line)
+
+
+def test_a_mistake_of_base_stands_at_its_line_and_says_how_many_inherit_it(folder):
+    path = folder / "experiments" / "ende_base.yaml"
+    path.write_text(path.read_text().replace("n_average: 5 ", "n_average: 500 "))
+    number = (
+        path.read_text()
+        .split("\n")
+        .index(next(line for line in path.read_text().split("\n") if "n_average" in line))
+    )
+    (line,) = error_of(folder, "paper").split("\n")
+    assert f"ende_base.yaml:{number + 1}: decoding.n_average: asks for 500 checkpoints" in line
+    assert line.endswith("; 21 more experiments inherit this")  # not big's, which state their own
+
+
+def test_a_value_that_a_scale_sets_is_named_in_the_scale(folder):
+    edit(folder, "scales/demo", lambda d: d["settings"]["all"]["training"].update(max_steps=10))
+    (line,) = error_of(folder).split("\n")
+    assert re.search(r"scales/demo\.yaml:\d+: settings\.all\.training\.checkpoint_inter", line)
+    assert line.endswith("; 23 more experiments inherit this")
+
+
+def test_two_files_with_one_mistake_are_two_mistakes(folder):
+    for name in ("ende_base", "ende_big"):
+        edit(folder, f"experiments/{name}", lambda data: data["decoding"].update(n_average=9999))
+    lines = error_of(folder, "paper").split("\n")
+    assert sorted(re.findall(r"ende_\w+", line)[0] for line in lines) == ["ende_base", "ende_big"]
+
+
+@pytest.mark.parametrize(
+    "name", ["train", "all", "report", "table1", "decode_x", "train_ende_base"]
+)
+def test_an_experiment_named_like_a_rule_or_target_is_refused(folder, name):
+    shutil.copy(folder / "experiments/table3_c_n2.yaml", folder / f"experiments/{name}.yaml")
+    assert f"{name}.yaml: {name} names a rule or a target" in error_of(folder)
+
+
+def test_every_rule_and_target_is_a_reserved_name(project_folder):
+    text = "".join(p.read_text() for p in (project_folder / "workflow/rules").glob("*.smk"))
+    rules = set(re.findall(r"^rule (\w+):", text, re.M))
+    assert len(rules) > 10
+    assert rules <= reserved_names()
+
+
+def test_names_of_files(folder):
+    text = (folder / "experiments/table3_c_n2.yaml").read_text()
+    (folder / "experiments/My-row.yaml").write_text(text)
+    assert "My-row.yaml: name: may hold a to z" in error_of(folder)
+    (folder / "experiments/My-row.yaml").rename(folder / "experiments/row.yml")
+    assert "row.yml: is not read; rename it to row.yaml" in error_of(folder)
+    (folder / "experiments/row.yml").unlink()
+    shutil.copy(folder / "scales/demo.yaml", folder / "scales/downloads.yaml")
+    assert "results/downloads holds other files" in error_of(folder, "downloads")
+
+
+COMMAND_LINE = {
+    "seeds=[1,2,3]": {"seeds": [1, 2, 3]},
+    "seeds=['1', '2']": {"seeds": [1, 2]},
+    "seeds=1,2": {"seeds": [1, 2]},
+    "seeds=3": {"seeds": [3]},
+    "seeds=": {"seeds": None},
+    "results=table2": {"results": ["table2"]},
+    "results=[table2, report]": {"results": ["table2", "report"]},
+    "results=table2,report": {"results": ["table2", "report"]},
+    "data_root=0123": {"data_root": "0123"},
+    "data_root=2026": {"data_root": "2026"},
+    "data_root=/a=b": {"data_root": "/a=b"},
+    "data_root=null": {"data_root": None},
+    "scale=lab": {"scale": "lab"},
+}
+
+
+@pytest.mark.parametrize("argument", COMMAND_LINE)
+def test_the_command_line_has_the_types_of_the_file(folder, argument):
+    settings = settings_of([argument])
+    assert settings == COMMAND_LINE[argument]
+    if None not in settings.values() or "data_root" in settings:
+        config = load_project(folder, settings).config
+        for key, value in settings.items():
+            assert getattr(config, key) == (tuple(value) if isinstance(value, list) else value)
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("seeds=[1,1]", "command line: seeds: has an entry twice: 1"),
+        ("seeds=one", "command line: seeds.0: must be a whole number: 'one'"),
+        ("seeds=1.5", "command line: seeds.0: must be a whole number: '1.5'"),
+        ("seeds=[]", "command line: seeds: must not be empty"),
+        ("results=[]", "command line: results: must not be empty"),
+        ("results={a: b}", "command line: results.0: must be text"),
+        ("scale=demmo", "did you mean demo?"),
+        ("scal=demo", "command line: scal: unknown key; did you mean scale?"),
+    ],
+)
+def test_a_bad_command_line_is_named(folder, argument, message):
+    with pytest.raises(ConfigError) as caught:
+        load_project(folder, settings_of([argument]))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text())
+def test_any_command_line_gives_a_config_error_or_a_project(project_folder, text):
+    for key in ("seeds", "results", "data_root", "scale"):
+        try:
+            load_project(project_folder / "config", settings_of([f"{key}={text}"]))
+        except ConfigError as error:
+            message = str(error)
+        else:
+            continue
+        assert message.startswith(f"command line: {key}")
+
+
+def test_files_stay_strict(folder):
+    for key, value in (("seeds", 1), ("seeds", ["1"]), ("results", "table2"), ("data_root", 2026)):
+        edit(folder, "config", lambda data, key=key, value=value: data.update({key: value}))
+        with pytest.raises(ConfigError, match=rf"config\.yaml:\d+: {key}(\.0)?: must be"):
+            load_project(folder)
+        shutil.copy(PROJECT_CONFIG, folder / "config.yaml")
+
+
+def test_keys_in_a_corpus_file_are_named_as_they_stand_there(folder):
+    path = folder / "corpora" / "grammar_ende.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("  train:", "  trian:").replace("sizes: {train", "sizes: {trian"))
+    assert re.search(
+        r"grammar_ende\.yaml:\d+: source\.sizes\.trian: must be train", error_of(folder)
+    )
+    path.write_text(text.replace("kind: grammar", "kind: gramar"))
+    assert re.search(r"grammar_ende\.yaml:\d+: source: kind must be grammar", error_of(folder))
 
 
 def test_every_bad_experiment_is_listed_not_the_first_alone(folder):
@@ -167,7 +324,7 @@ def test_unknown_corpus_scale_result_and_doubled_key(folder):
     assert "tasks.en-de: needs a corpus of en and de" in error_of(folder)
     path = folder / "experiments" / "ende_base.yaml"
     path.write_text(path.read_text() + "\ntitle: again\n")
-    assert "key stated twice: title" in error_of(folder, "paper")
+    assert "title: key stated twice, first in line " in error_of(folder, "paper")
 
 
 @given(st.text(max_size=200))

@@ -5,20 +5,25 @@ import shlex
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
 # Jobs run the interpreter that runs Snakemake, whether or not its environment is activated.
 shell.prefix(
     f"set -euo pipefail; PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
 )
 sys.path.insert(0, workflow.basedir)
 
+from pipeline.config.command_line import settings_of
 from pipeline.config.loading import ConfigError, load_project
+from pipeline.machine import Machine, gpus_here, impossible
 
 try:
-    PROJECT = load_project("config", config)
+    # config.yaml is read here, not by `configfile:`, so that its errors have a line.
+    PROJECT = load_project(
+        "config", {**config, **settings_of(workflow.config_settings.config_args)}
+    )
 except ConfigError as error:
-    raise WorkflowError(f"\n{error}") from None
+    sys.exit(
+        str(error)
+    )  # the user's mistake, not the workflow's: no trace of these lines
 
 SCALE = PROJECT.scale.name
 R = f"results/{SCALE}"
@@ -30,6 +35,25 @@ RUNS = {
 GENERATED = [c.name for c in PROJECT.corpora.values() if c.source.kind == "grammar"]
 FETCHED = [name for name in PROJECT.corpora if name not in GENERATED]
 TABLES = ("table1", "table2", "table3", "table4")
+
+
+def machine_of_profile():
+    """What the profile, or --set-resources, gives the rule `train`."""
+    settings = workflow.resource_settings
+    given = settings._parsed_overwrite_resources.get("train", {}).items()
+    plain = {name: r.raw if r.is_evaluable() else r.value for name, r in given}
+    try:
+        return Machine.of(plain)
+    except ValueError as error:
+        sys.exit(f"error: {error}")
+
+
+MACHINE = machine_of_profile()
+# A job on a cluster reads these lines too; its retries are the main process's.
+RETRIES = MACHINE.retries if workflow.is_main_process else 0
+if workflow.is_main_process and MACHINE.gpu_type is None and (found := gpus_here()):
+    if "accelerators" not in workflow.global_resources:
+        workflow.register_resource("accelerators", found)
 
 
 pathvars:
@@ -206,7 +230,7 @@ def deliverables():
         if result in TABLES:
             made.append(f"{R}/tables/{result}.md")
         elif result == "figures":
-            made.append(f"{R}/figures/figures.json")
+            made.append(f"{R}/figures")
         elif result == "report":
             made.append(f"{R}/report.html")
         else:
@@ -219,3 +243,9 @@ def show_tables():
     from pipeline.commands.tables import print_tables
 
     print_tables(Path(R) / "tables")
+
+
+def refuse_impossible():
+    """Before anything is queued: what no GPU, node or partition here can ever run."""
+    if found := impossible(workflow.dag.needrun_jobs(), MACHINE):
+        sys.exit("\n".join(f"error: {reason}" for reason in found))
