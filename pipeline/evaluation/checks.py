@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from sacremoses.corpus import NonbreakingPrefixes
+
 # Traces that tools leave behind and that no plain text holds: subword marks, the aggressive
 # hyphen of Moses, the compound split, the unknown word.
 TOOL_MARKS = ("\u2581", "@@ ", "@-@", "##AT##", "<unk>", "\u2047")
@@ -23,6 +25,8 @@ FUNCTION_WORDS = {
     "de": {"der", "die", "das", "und", "ist", "nicht", "ein", "eine", "von", "mit", "dem", "den"},
     "fr": {"le", "la", "les", "et", "est", "une", "du", "que", "dans", "pour", "pas", "sur"},
 }
+MOSES_LANGUAGES = frozenset(NonbreakingPrefixes().available_langs.values())
+OWN_TOKENISERS = {"ja": "ja-mecab", "ko": "ko-mecab", "zh": "zh"}  # sacreBLEU's, in place of 13a
 OTHER_LANGUAGE_RATIO = 2  # so many times as many words of another language as of the named one
 OTHER_LANGUAGE_WORDS = 10  # and at least so many in all
 WORD = re.compile(r"[^\W\d_]+")
@@ -50,11 +54,32 @@ def translation_warnings(
     names: tuple[str, str] = ("hypotheses", "references"),
 ) -> list[str]:
     """Every named warning about a translation and its references, in a fixed order."""
-    warnings = [*_blank("blank_hypotheses", hypotheses), *_blank("blank_references", references)]
+    warnings = [
+        *_no_rules(language),
+        *_blank("blank_hypotheses", hypotheses),
+        *_blank("blank_references", references),
+    ]
     if list(hypotheses) == list(references):
         warnings.append(f"identical: {names[0]} equals {names[1]} in all {len(references)} lines")
     for lines, name in zip((hypotheses, references), names, strict=True):
         warnings += [*_tokenized(lines, name), *_other_language(lines, name, language)]
+    return warnings
+
+
+def _no_rules(language: str) -> list[str]:
+    """A target language that Moses or 13a is not made for: scores are no one else's."""
+    warnings = []
+    if language not in MOSES_LANGUAGES:
+        warnings.append(
+            "unknown_language: Moses has rules for "
+            f"{', '.join(sorted(MOSES_LANGUAGES))}; tokenized_bleu takes those of English, as "
+            f"tokenizer.perl does, for: {language}"
+        )
+    if language in OWN_TOKENISERS:
+        warnings.append(
+            "own_tokeniser: sacreBLEU takes another tokeniser than 13a for this language, so that "
+            f"sacrebleu here is not comparable: {language}, {OWN_TOKENISERS[language]}"
+        )
     return warnings
 
 

@@ -16,7 +16,6 @@ from pipeline.evaluation.brackets import (
     SKIP,
     VALID,
     Sentence,
-    f1,
     score_brackets,
     summarize,
 )
@@ -131,11 +130,43 @@ def compare(
 
 
 def score_of(name: str) -> Compute:
-    """The function from summed sentence statistics to the score called `name`."""
+    """The function from summed sentence statistics to the score called `name`.
+
+    It takes one row of sums, or many rows [resamples, counts] for as many scores.
+    """
     if name.startswith("bracket_f1"):
-        return lambda counts: f1(*counts)
+        return _bracket_f1
+    if name == "tokenized_bleu":
+        return _multi_bleu
     metric = translation_metrics("en-en")[name]  # the arithmetic knows no language
-    return lambda counts: metric._compute_score_from_stats(list(counts)).score
+
+    def compute(counts: np.ndarray) -> Any:
+        if counts.ndim == 1:
+            return metric._compute_score_from_stats(counts.tolist()).score
+        return np.array([metric._compute_score_from_stats(row).score for row in counts.tolist()])
+
+    return compute
+
+
+def _bracket_f1(counts: np.ndarray) -> Any:
+    """F1 in percent of sums [..., (matched, gold, test)], as EVALB; 0 of nothing."""
+    matched, gold, test = np.moveaxis(counts.astype(float), -1, 0)
+    brackets = gold + test
+    return np.divide(200.0 * matched, brackets, out=np.zeros_like(brackets), where=brackets > 0)[()]
+
+
+def _multi_bleu(counts: np.ndarray) -> Any:
+    """BLEU of sums [..., (hypothesis, reference, 4 correct, 4 total)] without smoothing."""
+    counts = counts.astype(float)
+    words, reference = counts[..., 0], counts[..., 1]
+    correct, total = counts[..., 2:6], counts[..., 6:10]
+    some = (correct > 0).all(axis=-1) & (words > 0)
+    safe = np.where(some[..., None], correct, 1.0) / np.where(some[..., None], total, 1.0)
+    brevity = np.where(
+        words < reference, np.exp(1.0 - reference / np.where(words > 0, words, 1.0)), 1.0
+    )
+    bleu = 100.0 * brevity * np.exp(np.log(safe).sum(axis=-1) / 4)
+    return np.where(some, bleu, 0.0)[()]
 
 
 def _signature(metric: Metric) -> str:

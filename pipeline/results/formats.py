@@ -27,6 +27,7 @@ LATEX_SPECIAL = {
     "×": r"$\times$",
     "·": r"$\cdot$",
     "†": r"$^{\dagger}$",
+    "‡": r"$^{\ddagger}$",
     "ₖ": r"$_k$",
     "≤": r"$\leq$",
     "α": r"$\alpha$",

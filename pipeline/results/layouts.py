@@ -9,16 +9,17 @@ from pipeline.results.rows import Ours
 from pipeline.results.runs import Summary
 from pipeline.results.table import (
     Column,
+    distance,
     duration,
+    energy,
     millions,
     number,
+    p_value,
     published,
     scientific,
     signed,
     summary,
 )
-
-BASE = ("paper_from_base", "from_base", "here")
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,13 @@ def _table2_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         published(row.tokenized_bleu),
         summary(ours.tokenized_bleu, 2),
         signed(delta, 2, marked=outside),
+        *_from_base(record, 2),
         summary(ours.sacrebleu, 2),
         scientific(row.cost_flops),
         scientific(_mean(ours.flops_by_time)),
         scientific(_mean(ours.counted_flops)),
         duration(_mean(ours.training_seconds)),
+        energy(_mean(ours.energy_joules)),
     )
 
 
@@ -60,7 +63,7 @@ def _table3_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         summary(ours.tokenized_bleu, 1),
         signed(delta, 1, marked=outside),
         signed(record["paper_from_base"], 1),
-        signed(record["from_base"], 1),
+        *_from_base(record, 1),
         summary(ours.sacrebleu, 1),
         millions(row.parameters, 0),
         millions(ours.parameters, 2),
@@ -76,11 +79,23 @@ def _table4_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
         published(row.bracket_f1),
         summary(ours.bracket_f1, 2),
         signed(delta, 2, marked=outside),
+        *_from_base(record, 2),
         summary(ours.all_lines, 2),
         summary(ours.recall, 2),
         summary(ours.precision, 2),
         duration(_mean(ours.training_seconds)),
     )
+
+
+def _from_base(record: Mapping[str, Any], decimals: int) -> tuple[str, str]:
+    """Our distance from base, marked where it is beyond chance, and the p-value of that."""
+    shown = distance(
+        record["from_base"],
+        record["from_base_deviation"],
+        decimals,
+        significant=record["from_base_significant"],
+    )
+    return shown, p_value(record["from_base_p_value"])
 
 
 def _mean(value: Summary | None) -> float | None:
@@ -107,11 +122,14 @@ LAYOUTS = {
             "paper, tokenized_bleu",
             "ours, tokenized_bleu",
             "difference",
+            "ours, from base?",
+            "p-value?",
             "ours, sacrebleu",
             "paper, FLOPs",
             "ours, FLOPs by time?",
             "ours, FLOPs counted",
             "training time",
+            "training energy?",
             left=("model", "remark"),
         ),
         cells=_table2_cells,
@@ -123,7 +141,7 @@ LAYOUTS = {
             "group",
             "perplexity",
             "paper_perplexity",
-            *BASE,
+            "here",
         ),
     ),
     "table3": Layout(
@@ -140,6 +158,7 @@ LAYOUTS = {
             "difference",
             "paper, from base",
             "ours, from base",
+            "p-value?",
             "ours, sacrebleu",
             "paper, parameters (M)",
             "ours, parameters (M)",
@@ -156,6 +175,8 @@ LAYOUTS = {
             "paper, bracket_f1",
             "ours, bracket_f1",
             "difference",
+            "ours, from WSJ only?",
+            "p-value?",
             "ours, all lines?",
             "ours, recall",
             "ours, precision",
@@ -170,7 +191,7 @@ LAYOUTS = {
             "paper_perplexity",
             "paper_parameters",
             "paper_training_flops",
-            *BASE,
+            "here",
         ),
     ),
 }

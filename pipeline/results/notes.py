@@ -2,17 +2,26 @@
 
 from collections.abc import Iterable
 
+from pipeline.evaluation.significance import SIGNIFICANT
+from pipeline.results.comparisons import TEST
 from pipeline.results.costs import Rates
 from pipeline.results.published import PublishedTable
 from pipeline.results.runs import Manifest, Runs
-from pipeline.results.table import OUTSIDE
+from pipeline.results.table import BEYOND_CHANCE, OUTSIDE
 
 METRICS = ("tokenized_bleu", "sacrebleu", "bracket_f1")
+BASES = {
+    "table2": "the base model of the same pair",
+    "table3": "base",
+    "table4": "training on WSJ only",
+}
 SHORT = 12  # characters of a commit or digest that people compare by eye
 
 
-def notes_of(published: PublishedTable, runs: Runs, *, rates: Rates) -> tuple[str, ...]:
-    """What every figure of Tables 2-4 must not travel without."""
+def notes_of(
+    published: PublishedTable, runs: Runs, *, rates: Rates, tested: bool
+) -> tuple[str, ...]:
+    """What every figure of Tables 2-4 must not travel without; `tested`: there are p-values."""
     shown = {row.experiment for row in published.rows()}
     scored = [run.scores for run in runs.all() if run.scores and run.experiment in shown]
     notes = [_scale_note(published, runs.scale, scored)]
@@ -26,8 +35,16 @@ def notes_of(published: PublishedTable, runs: Runs, *, rates: Rates) -> tuple[st
             "[low, high] is the 95 % bootstrap interval over the sentences of the test set; "
             f"{OUTSIDE} marks a difference where the paper's value lies outside it."
         )
-    if any(len(found) > 1 for found in runs.by_experiment.values()):
+    several = any(len(found) > 1 for found in runs.by_experiment.values())
+    if several:
         notes.append("± is the sample deviation over seeds; figures are means over seeds.")
+    if tested:
+        notes.append(
+            f"{BEYOND_CHANCE} marks a distance from {BASES[published.table]} with p < "
+            f"{SIGNIFICANT:g}: sacreBLEU's {TEST}, over the sentences of the test set"
+            + (", each with its counts of all seeds that both have" if several else "")
+            + "; p is not corrected for the number of rows."
+        )
     if limit := published.undertrained_below.get(runs.scale):
         notes.append(
             f"Undertrained: {published.split} sacrebleu under {limit:g}, "

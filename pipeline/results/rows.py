@@ -35,6 +35,7 @@ class Ours:
     flops_by_time: Summary | None
     counted_flops: Summary | None
     training_seconds: Summary | None
+    energy_joules: Summary | None
 
 
 def ours_of(runs: Sequence[Run], *, rates: Rates) -> Ours:
@@ -52,6 +53,7 @@ def ours_of(runs: Sequence[Run], *, rates: Rates) -> Ours:
         flops_by_time=summarise(rates.flops_by_time(train) for train in trains),
         counted_flops=summarise(counted_flops(train) for train in trains),
         training_seconds=summarise(train.get("elapsed_seconds") for train in trains),
+        energy_joules=summarise(train.get("energy_joules") for train in trains),
     )
 
 
@@ -109,7 +111,7 @@ def record_of(
     }
     for key in FLATTENED:
         record |= _flat(key, getattr(ours, key))
-    for key in ("flops_by_time", "counted_flops", "training_seconds"):
+    for key in ("flops_by_time", "counted_flops", "training_seconds", "energy_joules"):
         value = getattr(ours, key)
         record[key] = value.mean if value else None
     for key in ("tokenized_bleu", "sacrebleu", "bracket_f1"):

@@ -7,7 +7,7 @@ from pipeline.results.costs import Rates, counted_flops
 from pipeline.results.html_parts import details, table
 from pipeline.results.notes import SHORT
 from pipeline.results.runs import Manifest
-from pipeline.results.table import duration, number, scientific
+from pipeline.results.table import duration, energy, number, scientific
 
 GIB = 1 << 30
 SCORE_HEADINGS = ("test set", "checkpoints averaged", "metric", "score", "interval", "signature")
@@ -43,6 +43,7 @@ def _facts(train: Manifest, rates: Rates) -> list[tuple[str, str]]:
         ("source and target tokens", _pair(train.get("src_tokens"), train.get("tgt_tokens"))),
         ("device, ranks", f"{train.get('device')}, {train.get('ranks')}"),
         ("training time", duration(train.get("elapsed_seconds"))),
+        ("training energy", _energy(train)),
         ("padding", _percent(train.get("padding_share"))),
         ("peak memory", _gib(train.get("peak_memory_bytes"))),
         ("FLOPs by time", scientific(rates.flops_by_time(train))),
@@ -73,6 +74,12 @@ def _count(value: int | None) -> str:
 
 def _pair(first: int | None, second: int | None) -> str:
     return "" if first is None or second is None else f"{first:,} and {second:,}"
+
+
+def _energy(train: Manifest) -> str:
+    """Energy and the counter that told it, or why there is none; "" for runs that say neither."""
+    shown, source = energy(train.get("energy_joules")), train.get("energy_source") or ""
+    return f"{shown} ({source})" if shown and source else shown or source
 
 
 def _percent(value: float | None) -> str:

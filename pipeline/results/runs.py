@@ -10,6 +10,7 @@ from pipeline.files import read_json
 from pipeline.progress import log
 
 Manifest = Mapping[str, Any]
+STATISTICS = "statistics.npz"
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Run:
     train: Manifest | None = None
     scores: Manifest | None = None
     perplexity: Manifest | None = None
+    statistics: Path | None = None  # sentence counts beside the scores, for paired tests
 
     def metric(self, name: str) -> Manifest | None:
         """The entry of scores.json for `tokenized_bleu`, `sacrebleu`, `bracket_f1` ..."""
@@ -94,6 +96,8 @@ def gather_runs(
             places[place] = path
             run = runs.setdefault((experiment, seed), Run(experiment=experiment, seed=seed))
             setattr(run, kind, manifest)
+            if kind == "scores" and (beside := Path(path).parent / STATISTICS).is_file():
+                run.statistics = beside
     grouped = Runs(scale=scale)
     for key in sorted(runs):
         grouped.by_experiment.setdefault(key[0], []).append(runs[key])

@@ -8,6 +8,7 @@ import pandas as pd
 from pipeline.results.runs import Summary
 
 OUTSIDE = "†"
+BEYOND_CHANCE = "‡"
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -106,6 +107,22 @@ def signed(value: float | None, decimals: int, *, marked: bool = False) -> str:
     return sign + number(value, decimals) + (OUTSIDE if marked else "")
 
 
+def distance(
+    value: float | None, deviation: float | None, decimals: int, *, significant: bool
+) -> str:
+    """A signed difference from a base, "± deviation" over seeds, marked if beyond chance."""
+    text = signed(value, decimals)
+    if deviation is not None:
+        text += f" ± {number(deviation, decimals)}"
+    return text + (BEYOND_CHANCE if significant else "")
+
+
+def p_value(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def scientific(value: float | None) -> str:
     """Two digits and a power of ten, as the paper prints costs: 3.3·10¹⁸."""
     if value is None:
@@ -116,6 +133,15 @@ def scientific(value: float | None) -> str:
 
 def millions(value: float | None, decimals: int) -> str:
     return "" if value is None else number(value / 1e6, decimals)
+
+
+def energy(joules: float | None) -> str:
+    """Three digits in Wh or kWh: 3.6 MJ are 1 kWh."""
+    if joules is None:
+        return ""
+    hours = joules / 3600
+    value, unit = (hours / 1000, "kWh") if hours >= 1000 else (hours, "Wh")
+    return f"{number(value, max(0, 3 - len(str(int(value)))))} {unit}"
 
 
 def duration(seconds: float | None) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.results.comparisons import TEST, Distance, distances
 from pipeline.results.costs import Rates
 from pipeline.results.layouts import LAYOUTS
 from pipeline.results.notes import notes_of
@@ -13,7 +14,19 @@ from pipeline.results.rows import Ours, change_of, ours_of, record_of, remark_of
 from pipeline.results.runs import Manifest, Run, Runs
 from pipeline.results.table import Row, Section, Table, trim
 
-TEXTS = ("section", "group", "row", "experiment", "here", "remark", "scale", "test_set", "commit")
+TEXTS = (
+    "section",
+    "group",
+    "row",
+    "experiment",
+    "here",
+    "remark",
+    "scale",
+    "test_set",
+    "from_base_test",
+    "commit",
+)
+FLAGS = ("outside_interval", "from_base_significant")
 COUNTS = ("n_average", "n_seeds")
 
 
@@ -50,7 +63,9 @@ def build_table(
         title=f"Table {published.table[-1]}. {published.title}",
         columns=columns,
         sections=trimmed,
-        notes=notes_of(published, runs, rates=rates),
+        notes=notes_of(
+            published, runs, rates=rates, tested=any(r["from_base_test"] for r in records)
+        ),
         frame=_frame(records, layout.drop),
     )
 
@@ -63,11 +78,14 @@ def _fill(
     rates: Rates,
     reasons: Mapping[str, str],
 ) -> list[tuple[PublishedRow, Ours, dict[str, Any]]]:
-    """Each row of a section with what our runs say of it; the first row is the base of the rest."""
+    """Each row of a section with what our runs say of it; our first row is the base of the rest."""
     filled = []
-    base: dict[str, Any] | None = None
-    base_train = _first_train(runs.of(section.rows[0].experiment))
-    for row in section.rows:
+    ours_first = next((row for row in section.rows if row.experiment), None)
+    base = runs.of(ours_first.experiment) if ours_first else []
+    base_train = _first_train(base)
+    others = [[] if row is ours_first else runs.of(row.experiment) for row in section.rows]
+    far = distances(base, others, metric=published.metric)
+    for row, distance in zip(section.rows, far, strict=True):
         found = runs.of(row.experiment)
         ours = ours_of(found, rates=rates)
         record = {"section": section.title, **record_of(published, row, ours, found)}
@@ -75,8 +93,7 @@ def _fill(
         record["scale"] = runs.scale if row.experiment else ""
         train = _first_train(found)
         record["here"] = change_of(train, base_train) if train and base_train else ""
-        base = base or record
-        record |= _from_base(record, base, metric=published.metric)
+        record |= _from_base(row, ours_first, distance, metric=published.metric)
         filled.append((row, ours, record))
     return filled
 
@@ -86,13 +103,23 @@ def _first_train(runs: Sequence[Run]) -> Manifest | None:
 
 
 def _from_base(
-    record: Mapping[str, Any], base: Mapping[str, Any], *, metric: str
-) -> dict[str, float | None]:
-    """The score's distance from the section's first row, as Table 3 is read."""
-    names = {"paper_from_base": f"paper_{metric}", "from_base": metric}
+    row: PublishedRow, base: PublishedRow | None, ours: Distance | None, *, metric: str
+) -> dict[str, Any]:
+    """How far the row's score lies from that of our first row, the paper's and ours.
+
+    The base row itself and rival systems have no distance.
+    """
+    paper = None
+    if base is not None and row is not base and row.experiment:
+        scores = getattr(row, metric), getattr(base, metric)
+        paper = None if None in scores else scores[0] - scores[1]
     return {
-        name: None if record[key] is None or base[key] is None else record[key] - base[key]
-        for name, key in names.items()
+        "paper_from_base": paper,
+        "from_base": ours.value.mean if ours else None,
+        "from_base_deviation": ours.value.deviation if ours else None,
+        "from_base_p_value": ours.p_value if ours else None,
+        "from_base_significant": ours is not None and ours.significant,
+        "from_base_test": TEST if ours and ours.p_value is not None else "",
     }
 
 
@@ -103,7 +130,7 @@ def _frame(records: Sequence[dict[str, Any]], drop: Sequence[str]) -> pd.DataFra
     for name in frame.columns:
         if name in TEXTS or name.endswith("_signature"):
             frame[name] = frame[name].astype("string")
-        elif name == "outside_interval":
+        elif name in FLAGS:
             frame[name] = frame[name].astype(bool)
         elif name in COUNTS:
             frame[name] = frame[name].astype("Int64")

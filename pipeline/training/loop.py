@@ -20,6 +20,7 @@ from pipeline.model.likelihood import perplexity, sequence_nll
 from pipeline.model.transformer import Transformer
 from pipeline.progress import log
 from pipeline.training import checkpoints
+from pipeline.training.energy import Energy
 from pipeline.training.engine import Engine
 from pipeline.training.feed import Counts, Feed, Update, read_batch
 from pipeline.training.loss import TrainedModel
@@ -101,6 +102,7 @@ class Trainer:
         )
         self.counts, self.step, self.epoch, self.index, self.seconds = Counts(), 0, 0, 0, 0.0
         self.dev_perplexity: float | None = None
+        self.energy = Energy.of(rank)
         self.window = Window()
         self._build()
 
@@ -120,6 +122,7 @@ class Trainer:
             self.step, self.epoch, self.index = found.step, state["epoch"], state["index"]
             self.seconds, self.counts = state["seconds"], Counts(**state["counts"])
             self.dev_perplexity = state["dev_perplexity"]
+            self.energy.resume(state.get("energy_joules"))
             self.engine.load_moments(found.read_moments(), step=self.step)
             if self.rank.first:
                 log(f"resuming after step {self.step} of {job.training.max_steps}")
@@ -141,6 +144,7 @@ class Trainer:
             while self.step < last:
                 norm = self.update(next(updates))
                 self.seconds = time.monotonic() - started
+                self.energy.poll()
                 self._report(metrics, norm)
                 verdict = self._agree(stop())
                 regular = self.step % self.job.training.checkpoint_interval_steps == 0
@@ -248,6 +252,7 @@ class Trainer:
             "epoch": self.epoch,
             "index": self.index,
             "seconds": self.seconds,
+            "energy_joules": self.energy.total(self._over_ranks),
             "counts": asdict(self.counts),
             "dev_perplexity": self.dev_perplexity,
             "sections": self.sections,
@@ -290,6 +295,7 @@ class Trainer:
                 for step, path in kept.items()
             ],
             "elapsed_seconds": self.seconds,
+            **self.energy.facts(),
             **asdict(self.counts),
             "padding_share": self.counts.padding_share,
             "skipped_pairs": self.skipped,

@@ -3,8 +3,15 @@
 from pathlib import Path
 
 import pytest
+from sacrebleu.metrics import BLEU
 
-from pipeline.evaluation.checks import check_counts, translation_warnings
+from pipeline.__main__ import main
+from pipeline.evaluation.checks import (
+    MOSES_LANGUAGES,
+    OWN_TOKENISERS,
+    check_counts,
+    translation_warnings,
+)
 from pipeline.evaluation.scores import score_translations, score_trees
 from pipeline.files import read_lines
 
@@ -31,6 +38,26 @@ def test_counts_must_agree() -> None:
         with pytest.raises(ValueError, match=r"nothing to score.*ref\.txt has 0 lines"):
             score(GERMAN, [], names=("out.txt", "ref.txt"), **options)
     check_counts([""], [""], names=("a", "b"))
+
+
+def test_a_language_without_rules_is_named() -> None:
+    assert names(["x y"], ["x z"], "zz") == ["unknown_language"]
+    assert names(["x y"], ["x z"], "zh") == ["own_tokeniser"]
+    assert names(["x y"], ["x z"], "ja") == ["unknown_language", "own_tokeniser"]
+    for code in MOSES_LANGUAGES - OWN_TOKENISERS.keys():
+        assert names(["x y"], ["x z"], code) == []
+    assert OWN_TOKENISERS.items() <= BLEU._TOKENIZER_MAP.items()
+    assert BLEU._TOKENIZER_MAP.keys() == OWN_TOKENISERS.keys()
+
+
+def test_the_command_warns_and_scores_all_the_same(tmp_path, capsys) -> None:
+    (tmp_path / "out").write_text("x y\n")
+    paths = ("--hypotheses", str(tmp_path / "out"), "--references", str(tmp_path / "out"))
+    assert main(["score", *paths, "--languages", "en-zz", "--resamples", "0"]) == 0
+    printed = capsys.readouterr()
+    assert "unknown_language: Moses has rules for as, bn, ca" in printed.err
+    assert "tokenizer.perl does, for: zz" in printed.err
+    assert "moses-zz" in printed.out
 
 
 def test_nothing_to_say() -> None:

@@ -2,20 +2,22 @@
 
 import os
 import random
-import statistics
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sacrebleu.significance import PairedTest
 
 from pipeline.evaluation.bleu import translation_metrics
+from pipeline.evaluation.brackets import f1
 from pipeline.evaluation.scores import score_of
 from pipeline.evaluation.significance import (
     SEED,
     SEED_VARIABLE,
     bootstrap_interval,
-    over_seeds,
     paired_test,
+    randomisation_tests,
 )
 
 WORDS = ["Der", "Hund", "die", "Katze", "und", "ein", "Haus", "am", "See", "E-Mail", "bellt", "."]
@@ -114,23 +116,61 @@ def test_errors_name_the_fix() -> None:
     counts = np.ones((3, 10))
     with pytest.raises(ValueError, match=r"\(3, 10\) and \(2, 10\)"):
         paired_test(counts, counts[:2], score_of("sacrebleu"))
-    with pytest.raises(ValueError, match="one of bootstrap, randomisation: 't'"):
+    with pytest.raises(ValueError, match="one of randomisation, bootstrap: 't'"):
         paired_test(counts, counts, score_of("sacrebleu"), test="t")
 
 
 def test_one_sentence_has_no_width() -> None:
     counts = np.array([[3, 4, 5]])
-    score = score_of("bracket_f1")([3, 4, 5])
+    score = score_of("bracket_f1")(counts[0])
     assert bootstrap_interval(counts, score_of("bracket_f1")) == (score, score)
 
 
-def test_over_seeds() -> None:
-    scores = [27.1, 27.5, 27.3]
-    assert over_seeds(scores) == {
-        "mean": pytest.approx(27.3),
-        "deviation": pytest.approx(statistics.stdev(scores)),
-        "seeds": 3,
-    }
-    assert over_seeds([27.1]) == {"mean": 27.1, "deviation": None, "seeds": 1}
-    with pytest.raises(ValueError, match="no scores"):
-        over_seeds([])
+@pytest.mark.parametrize("name", ["tokenized_bleu", "bracket_f1"])
+def test_several_pairs_at_once_are_the_same_as_each_alone(name: str) -> None:
+    draw = np.random.default_rng(4)
+    systems = [draw.integers(0, 9, (50, 10 if name == "tokenized_bleu" else 3)) for _ in range(4)]
+    pairs = [(systems[0], system) for system in systems]
+    together = randomisation_tests(pairs, score_of(name))
+    alone = [paired_test(*pair, score_of(name)) for pair in pairs]
+    assert together == alone
+    assert randomisation_tests([], score_of(name)) == []
+    with pytest.raises(ValueError, match="same lines"):
+        randomisation_tests([pairs[0], (systems[0][:9], systems[1][:9])], score_of(name))
+
+
+def test_p_value_is_the_share_of_all_swaps_by_brute_force() -> None:
+    """Of six lines every one of the 64 ways to swap, against 10,000 coins."""
+    draw = np.random.default_rng(3)
+    first, second = draw.integers(1, 9, (6, 3)), draw.integers(1, 9, (6, 3))
+    compute = score_of("bracket_f1")
+    gap = abs(compute(first.sum(axis=0)) - compute(second.sum(axis=0)))
+    beyond = 0
+    for number in range(64):
+        swap = np.array([number >> bit & 1 for bit in range(6)], dtype=bool)[:, None]
+        one, other = np.where(swap, first, second), np.where(swap, second, first)
+        beyond += abs(compute(one.sum(axis=0)) - compute(other.sum(axis=0))) > gap + 1e-9
+    found = paired_test(first, second, compute)["p_value"]
+    assert 0 < beyond < 64
+    assert found == pytest.approx(beyond / 64, abs=0.02)
+
+
+COUNT = st.integers(0, 40)
+
+
+@given(st.lists(st.lists(COUNT, min_size=10, max_size=10), min_size=1, max_size=6))
+def test_many_scores_at_once_are_those_of_sacrebleu(rows: list[list[int]]) -> None:
+    """Correct n-grams are never more than there are; the rest is free."""
+    counts = np.array(rows)
+    counts[:, 2:6] = np.minimum(counts[:, 2:6], counts[:, 6:10])
+    metric = translation_metrics("en-de")["tokenized_bleu"]
+    expected = [metric._compute_score_from_stats(row).score for row in counts.tolist()]
+    assert score_of("tokenized_bleu")(counts) == pytest.approx(expected)
+    assert score_of("tokenized_bleu")(counts[0]) == pytest.approx(expected[0])
+
+
+@given(st.lists(st.tuples(COUNT, COUNT, COUNT), min_size=1, max_size=6))
+def test_many_f1_at_once_are_those_of_brackets(rows: list[tuple[int, int, int]]) -> None:
+    counts = np.array([(min(row), row[1], row[2]) for row in rows])
+    expected = [f1(*row) for row in counts.tolist()]
+    assert score_of("bracket_f1")(counts) == pytest.approx(expected)

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -148,6 +149,20 @@ class DemoScale:
             for name, value in (("tokenized_bleu", bleu), ("sacrebleu", bleu - 0.4), ("chrf", 90.0))
         }
         self._scores(experiment, seed, split, averaged, run, "translation", entries, facts)
+
+    def statistics(self, experiment: str, seed: int = 1, *, split: str = "test", loss: float):
+        """Sentence counts beside scores.json, as the score step writes them; less with `loss`."""
+        draw = np.random.default_rng(7)  # of the references: the same for all runs
+        length = draw.integers(5, 30, 400)
+        own = np.random.default_rng(sum(map(ord, f"{experiment}{seed}{split}")))
+        correct = [own.binomial(np.maximum(length - n, 0), 0.8 - loss) for n in range(4)]
+        total = [np.maximum(length - n, 0) for n in range(4)]
+        averaged = 1 if split == "dev" else 5
+        folder = self.folder / "runs" / f"{experiment}-seed{seed}" / f"average{averaged}" / split
+        counts = np.stack([length, length, *correct, *total], axis=1)
+        trees = np.stack([correct[0], length, length], axis=1)
+        np.savez(folder / "statistics.npz", tokenized_bleu=counts, bracket_f1=trees)
+        return counts
 
     def score_trees(self, experiment: str, seed: int = 1, *, f1: float = 93.0, **facts):
         entry = {

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.results.formats import latex, to_html, to_latex, to_markdown
-from pipeline.results.table import Column, Row, Section, Table, duration, number, scientific, signed
+from pipeline.results.table import (
+    Column,
+    Row,
+    Section,
+    Table,
+    duration,
+    energy,
+    number,
+    scientific,
+    signed,
+)
 from pipeline.steps import table2, table3, table4
 
 TEXT = st.text(
@@ -86,6 +96,7 @@ def test_latex_of_the_signs_we_use():
     assert latex("3.3·10¹⁸") == r"3.3$\cdot$10$^{18}$"
     assert latex("O(n²·d)") == r"O(n$^{2}$$\cdot$d)"
     assert latex("−1.2†") == r"$-$1.2$^{\dagger}$"
+    assert latex("−1.2 ± 0.3‡") == r"$-$1.2 $\pm$ 0.3$^{\ddagger}$"
 
 
 def compile_latex(body, folder):
@@ -100,7 +111,7 @@ def compile_latex(body, folder):
 
 @needs_latex
 def test_latex_of_every_sign_compiles(tmp_path):
-    marks = r"a_b & 5 % of $x$ # {y} ~ ^ \ < > | − ± × · † ≤ α ₖ 10⁻³"
+    marks = r"a_b & 5 % of $x$ # {y} ~ ^ \ < > | − ± × · † ‡ ≤ α ₖ 10⁻³"
     compile_latex(to_latex(table(marks, "3.3·10¹⁸", notes=(marks,))), tmp_path)
 
 
@@ -129,6 +140,14 @@ def test_latex_of_the_tables_compiles(demo_scale, tmp_path):
 )
 def test_duration(seconds, text):
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("joules", "text"),
+    [(None, ""), (450, "0.12 Wh"), (45_000, "12.5 Wh"), (3.6e6, "1.00 kWh"), (9e8, "250 kWh")],
+)
+def test_energy(joules, text):
+    assert energy(joules) == text
 
 
 def test_numbers():

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from pipeline.evaluation.cost import load_devices
+from pipeline.evaluation.scores import score_of
+from pipeline.evaluation.significance import paired_test
 from pipeline.results.costs import Rates
 from pipeline.results.published import load_published
 from pipeline.results.runs import gather_runs, read_manifests
@@ -120,6 +122,94 @@ def test_distance_from_base(demo_scale, paths):
     assert math.isclose(found["paper_from_base"], 23.7 - 25.8)
 
 
+def cells_of(built, label, heading):
+    place = [column.heading for column in built.columns].index(heading)
+    rows = [row for section in built.sections for row in section.rows]
+    return [row.cells[place] for row in rows if label in row.cells]
+
+
+@pytest.mark.parametrize(("loss", "significant"), [(0.0, False), (0.1, True)])
+def test_distance_from_base_is_tested_and_marked(demo_scale, paths, loss, significant):
+    demo_scale.score("ende_base", split="dev", bleu=80.0)
+    demo_scale.score("table3_c_n2", split="dev", bleu=70.0)
+    base = demo_scale.statistics("ende_base", split="dev", loss=0.0)
+    counts = demo_scale.statistics("table3_c_n2", split="dev", loss=loss)
+    built = build(demo_scale, paths, "table3")
+    found = row(built.frame, "table3_c_n2")
+    expected = paired_test(base, counts, score_of("tokenized_bleu"))["p_value"]
+    assert found["from_base_p_value"] == expected
+    assert found["from_base_significant"] == significant == (expected < 0.05)
+    assert found["from_base_test"] == "approximate randomisation, 10000 trials, seed 12345"
+    assert cells_of(built, "n_layers 2", "ours, from base") == ["−10.0" + "‡" * significant]
+    shown = "<0.001" if expected < 0.001 else f"{expected:.3f}"
+    assert cells_of(built, "n_layers 2", "p-value") == [shown]
+    assert any("approximate randomisation" in note for note in built.notes)
+    untested = row(built.frame, "ende_base")
+    assert math.isnan(untested["from_base_p_value"])
+    assert not untested["from_base_significant"]
+
+
+@pytest.mark.parametrize(
+    ("table", "base", "other", "heading"),
+    [
+        ("table2", "enfr_base", "enfr_big", "ours, from base"),
+        ("table4", "parsing_wsj", "parsing_semi", "ours, from WSJ only"),
+    ],
+)
+def test_big_and_semi_supervised_are_tested_too(demo_scale, paths, table, base, other, heading):
+    demo_scale.everything()
+    demo_scale.statistics(base, loss=0.1)
+    demo_scale.statistics(other, loss=0.0)
+    built = build(demo_scale, paths, table)
+    found = row(built.frame, other)
+    assert found["from_base_significant"]
+    metric = "bracket_f1" if table == "table4" else "tokenized_bleu"
+    assert math.isclose(found["from_base"], found[metric] - row(built.frame, base)[metric])
+    place = [column.heading for column in built.columns].index(heading)
+    marked = [r for s in built.sections for r in s.rows if r.cells[place].endswith("‡")]
+    assert len(marked) == 1
+
+
+def test_distances_over_seeds_use_those_that_both_have(demo_scale, paths):
+    """Counts are added over seeds 1 and 2; seed 3 of base has no counterpart."""
+    counts = {}
+    for name, seeds in (("ende_base", (1, 2, 3)), ("table3_c_n2", (1, 2))):
+        for seed in seeds:
+            demo_scale.score(name, seed, split="dev", bleu=80.0 + seed * (3 if seed > 1 else 1))
+            counts[name, seed] = demo_scale.statistics(
+                name, seed, split="dev", loss=0.02 * (name != "ende_base")
+            )
+    found = row(build(demo_scale, paths, "table3").frame, "table3_c_n2")
+    sums = [sum(counts[name, seed] for seed in (1, 2)) for name in ("ende_base", "table3_c_n2")]
+    expected = paired_test(*sums, score_of("tokenized_bleu"))["p_value"]
+    assert found["from_base_p_value"] == expected
+    assert math.isclose(found["from_base"], (81 + 86) / 2 - (81 + 86 + 89) / 3)
+    assert found["from_base_deviation"] == 0.0
+
+
+def test_other_references_are_not_tested_and_stale_counts_are_named(demo_scale, paths):
+    demo_scale.score("ende_base", split="dev", bleu=80.0)
+    demo_scale.score("table3_c_n2", split="dev", bleu=70.0, reference_sha256="cd" * 32)
+    demo_scale.statistics("ende_base", split="dev", loss=0.0)
+    demo_scale.statistics("table3_c_n2", split="dev", loss=0.1)
+    found = row(build(demo_scale, paths, "table3").frame, "table3_c_n2")
+    assert math.isclose(found["from_base"], -10.0)
+    assert math.isnan(found["from_base_p_value"])
+    demo_scale.score("table3_c_n4", split="dev", lines=399)
+    demo_scale.statistics("table3_c_n4", split="dev", loss=0.1)
+    with pytest.raises(ValueError, match=r"statistics\.npz: holds 400 sentences, .* 399"):
+        build(demo_scale, paths, "table3")
+
+
+def test_energy_of_training_is_shown_where_it_was_measured(demo_scale, paths):
+    demo_scale.train("ende_base", energy_joules=7200.0)
+    demo_scale.train("ende_big", energy_joules=None)
+    built = build(demo_scale, paths, "table2")
+    assert row(built.frame, "ende_base")["energy_joules"] == 7200.0
+    assert math.isnan(row(built.frame, "ende_big")["energy_joules"])
+    assert cells_of(built, "Transformer (base)", "training energy")[0] == "2.00 Wh"
+
+
 def test_a_row_says_what_it_changes_at_this_scale(demo_scale, paths):
     demo_scale.train("ende_base")
     changed = {**paths.model, "n_heads": 1, "d_k": 128, "d_v": 128, "max_positions": 9}
@@ -187,6 +277,8 @@ def test_step_writes_four_formats_and_csv_keeps_its_types(demo_scale, tmp_path, 
             assert read[name].dtype == "float64", name
             pd.testing.assert_series_equal(read[name], frame[name])
     assert read["outside_interval"].dtype == bool
+    assert read["from_base_significant"].dtype == bool
+    assert read["from_base_p_value"].dtype == "float64"
     assert read["n_seeds"].dtype == "int64"
 
 

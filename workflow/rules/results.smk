@@ -1,4 +1,8 @@
 # Tables, figures and the report; and targets by name: an experiment, one stage of it.
+# What is wrapped in report(...) also stands in Snakemake's own report: snakemake --report FILE.html
+
+
+report: "../report/workflow.rst"
 
 
 rule layer_times:
@@ -22,7 +26,13 @@ rule table1:
         paper="config/paper/table1.yaml",
         code=code("steps/table1.py", "results"),
     output:
-        multiext("<results>/tables/table1", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table1", ".md", ".csv", ".tex"),
+        report(
+            "<results>/tables/table1.html",
+            caption="../report/table1.rst",
+            category="Tables",
+            labels={"table": "1"},
+        ),
     log:
         "<logs>/table1/table1.log",
     benchmark:
@@ -42,11 +52,18 @@ rule table1:
 rule table2:
     input:
         **table_inputs("table2"),
+        statistics=[f"{f}/statistics.npz" for f in evaluations("table2")],
         paper="config/paper/table2.yaml",
         devices="config/devices.yaml",
         code=code("steps/table2.py", "results"),
     output:
-        multiext("<results>/tables/table2", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table2", ".md", ".csv", ".tex"),
+        report(
+            "<results>/tables/table2.html",
+            caption="../report/table2.rst",
+            category="Tables",
+            labels={"table": "2"},
+        ),
     log:
         "<logs>/table2/table2.log",
     benchmark:
@@ -69,11 +86,18 @@ rule table2:
 rule table3:
     input:
         **table_inputs("table3"),
+        statistics=[f"{f}/statistics.npz" for f in evaluations("table3")],
         paper="config/paper/table3.yaml",
         devices="config/devices.yaml",
         code=code("steps/table3.py", "results"),
     output:
-        multiext("<results>/tables/table3", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table3", ".md", ".csv", ".tex"),
+        report(
+            "<results>/tables/table3.html",
+            caption="../report/table3.rst",
+            category="Tables",
+            labels={"table": "3"},
+        ),
     log:
         "<logs>/table3/table3.log",
     benchmark:
@@ -96,11 +120,18 @@ rule table3:
 rule table4:
     input:
         **table_inputs("table4"),
+        statistics=[f"{f}/statistics.npz" for f in evaluations("table4")],
         paper="config/paper/table4.yaml",
         devices="config/devices.yaml",
         code=code("steps/table4.py", "results"),
     output:
-        multiext("<results>/tables/table4", ".md", ".csv", ".tex", ".html"),
+        multiext("<results>/tables/table4", ".md", ".csv", ".tex"),
+        report(
+            "<results>/tables/table4.html",
+            caption="../report/table4.rst",
+            category="Tables",
+            labels={"table": "4"},
+        ),
     log:
         "<logs>/table4/table4.log",
     benchmark:
@@ -129,7 +160,13 @@ rule figures:
         paper=expand("config/paper/{table}.yaml", table=TABLES),
         code=code("steps/figures.py", "results"),
     output:
-        "<results>/figures/figures.json",
+        report(
+            directory("<results>/figures"),
+            patterns=["{name}.svg"],
+            caption="../report/figures.rst",
+            category="Figures",
+            labels={"figure": "{name}"},
+        ),
     log:
         "<logs>/figures/figures.log",
     benchmark:
@@ -139,11 +176,11 @@ rule figures:
     params:
         scale=SCALE,
         corpora=corpora_of_input,
-        folder=folder_of_output,
     shell:
         "python -m pipeline.steps.figures --scale {params.scale:q} --runs {input.runs:q}"
         " --scores {input.scores:q} --perplexities {input.perplexities:q} --times {input.times:q}"
-        " --attention {input.attention:q} --corpora {params.corpora:q} --devices {input.devices:q} --output {params.folder:q} 2> {log:q}"
+        " --attention {input.attention:q} --corpora {params.corpora:q} --devices {input.devices:q}"
+        " --output {output:q} 2> {log:q}"
 
 
 rule report:
@@ -154,14 +191,18 @@ rule report:
             if name in ("runs", "scores")
         },
         tables=expand("<results>/tables/{table}.html", table=TABLES),
-        figures="<results>/figures/figures.json",
+        figures="<results>/figures",
         texts=expand("<results>/corpora/{corpus}/text", corpus=PROJECT.corpora),
         cards=expand("<results>/corpora/{corpus}/card", corpus=PROJECT.corpora),
         deviations="docs/deviations.md",
         devices="config/devices.yaml",
         code=code("steps/report.py", "results"),
     output:
-        "<results>/report.html",
+        report(
+            "<results>/report.html",
+            caption="../report/report.rst",
+            category="Report",
+        ),
     log:
         "<logs>/report/report.log",
     benchmark:
@@ -175,7 +216,7 @@ rule report:
         cards=[f"{R}/corpora/{name}/card/card.md" for name in PROJECT.corpora],
     shell:
         "python -m pipeline.steps.report --scale {params.scale:q} --runs {input.runs:q}"
-        " --scores {input.scores:q} --tables {input.tables:q} --figures {input.figures:q}"
+        " --scores {input.scores:q} --tables {input.tables:q} --figures {input.figures:q}/figures.json"
         " --cards {params.cards:q} --corpora {params.corpora:q} --deviations {input.deviations:q}"
         " --devices {input.devices:q} --output {output:q} 2> {log:q}"
 
