@@ -1,18 +1,24 @@
 """Train one model: checkpoints in a folder named by what it depends on, and train.json at the end.
 
 Started again, it goes on where it stopped; where it ended before, it says so in seconds. Exit code
-75 means: stopped by SIGTERM after a checkpoint, start it again.
+75 means: stopped by SIGTERM after a checkpoint, start it again. With `--on-stop requeue` a Slurm
+job puts itself back into the queue instead.
 """
 
 import argparse
+import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline import slurm
 from pipeline.config.schema import ModelConfig, TrainingConfig
-from pipeline.training.run import Job, run
+from pipeline.progress import log
+from pipeline.training.run import TEMPORARY_FAILURE, Job, run
 
 NAMES = ("run", "experiment", "scale", "corpus", "seed")
+REQUEUE_SECONDS = 120  # until Slurm ends a job that asked to be queued again
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,8 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--keep", type=int, required=True, help="checkpoints kept for averaging")
     parser.add_argument("--max-tokens", type=int, required=True, help="of a padded micro-batch")
-    parser.add_argument("--ranks", type=int, default=1, help="processes on this machine")
+    parser.add_argument("--nodes", type=int, default=1, help="machines of this Slurm job")
+    parser.add_argument("--ranks", type=int, default=1, help="processes on each machine")
     parser.add_argument("--zero-stage", type=int, choices=(0, 1, 2), default=0)
+    parser.add_argument("--on-stop", choices=("exit", "requeue"), default="exit")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--safety-minutes", type=float, default=10.0)
     parser.add_argument("--tensorboard", action="store_true", help="write events too")
@@ -45,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed=options.seed,
         max_tokens=options.max_tokens,
         ranks=options.ranks,
+        nodes=options.nodes,
         zero_stage=options.zero_stage,
         device=options.device,
         keep=options.keep,
@@ -53,7 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     names = {name: getattr(options, name) for name in NAMES}
     again = ["pipeline.steps.train", *(sys.argv[1:] if arguments is None else arguments)]
-    return run(job, names=names, output=options.output, arguments=again)
+    try:
+        code = run(job, names=names, output=options.output, arguments=again)
+    except ValueError as error:  # a setting that this machine can't follow
+        log(f"error: {error}")
+        return 1
+    asked = code == TEMPORARY_FAILURE and options.on_stop == "requeue"
+    if asked and "RANK" not in os.environ and slurm.requeue():
+        log("this job goes back into the queue, and on from its checkpoint")
+        time.sleep(REQUEUE_SECONDS)
+    return code
 
 
 if __name__ == "__main__":

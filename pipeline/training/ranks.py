@@ -1,7 +1,12 @@
-"""The processes of one training: how they find each other on this machine, and how they end."""
+"""The processes of one training: how they start, find each other, and end.
+
+On one machine `launch` starts them and they meet through a file. On the nodes of a Slurm job
+`launch_over_nodes` starts them by srun and they meet at a port of the first node's address.
+"""
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,11 +17,16 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+from pipeline import slurm
 from pipeline.files import read_lines
+from pipeline.training.run import TEMPORARY_FAILURE
 
-STOP_SECONDS = 30.0  # what ranks get to write a checkpoint before they are killed
+STOP_SECONDS = 30.0  # what ranks get to end in after one failed, before they are killed
+SAVE_SECONDS = 600.0  # and after one was asked to stop: the others may be writing a checkpoint
 POLL_SECONDS = 0.2
 STORE = "REATTEND_STORE"  # path of the file through which the ranks of one machine meet
+STEP = "REATTEND_STEP"  # set for ranks that srun started
+PORTS = range(20_000, 30_000)  # of the rendezvous, by the job's number
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,27 @@ def choose_device(name: str) -> str:
 def launched() -> bool:
     """Whether a launcher (ours, torchrun, srun with its variables) started this process."""
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+def ours() -> bool:
+    """Whether `launch` or `launch_over_nodes` started this process, and waits for it."""
+    return STORE in os.environ or STEP in os.environ
+
+
+def take_place() -> None:
+    """A rank that srun started learns its number, and where to meet, from its job step."""
+    if STEP not in os.environ or launched():
+        return
+    nodes = slurm.ask("scontrol", "show", "hostnames", os.environ["SLURM_STEP_NODELIST"])
+    if not nodes:
+        raise ValueError(f"scontrol can't read the node list: {os.environ['SLURM_STEP_NODELIST']}")
+    os.environ |= {
+        "RANK": os.environ["SLURM_PROCID"],
+        "LOCAL_RANK": os.environ["SLURM_LOCALID"],
+        "WORLD_SIZE": os.environ["SLURM_NTASKS"],
+        "MASTER_ADDR": nodes.split()[0],
+        "MASTER_PORT": str(PORTS[int(os.environ[slurm.JOB_ID]) % len(PORTS)]),
+    }
 
 
 def device_name(device: torch.device) -> str:
@@ -79,9 +110,26 @@ def join(device: str) -> Rank:
         if STORE in os.environ:
             store = dist.FileStore(os.environ[STORE], world_size)
             dist.init_process_group(backend, store=store, rank=rank, world_size=world_size)
+        elif STEP in os.environ:
+            store = _meet(rank, world_size)
+            dist.init_process_group(backend, store=store, rank=rank, world_size=world_size)
         else:
             dist.init_process_group(backend, rank=rank, world_size=world_size)
     return Rank(dist.get_rank(), dist.get_world_size(), place)
+
+
+def _meet(rank: int, world_size: int) -> dist.TCPStore:
+    """At a port of the first node's own address, never of all its addresses."""
+    host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    if rank != 0:
+        return dist.TCPStore(host, port, world_size, is_master=False)
+    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a retry may be quick
+        listener.bind(address)
+        return dist.TCPStore(
+            host, port, world_size, is_master=True, master_listen_fd=listener.detach()
+        )
 
 
 def leave() -> None:
@@ -101,7 +149,8 @@ def launch(arguments: list[str], *, ranks: int) -> int:
     """Run `python -m <arguments>` as that many ranks on this machine; return the exit code.
 
     SIGTERM and SIGINT are passed on. When a rank fails, the others get SIGTERM, and SIGKILL
-    `STOP_SECONDS` later; the code of the first that failed is returned.
+    `STOP_SECONDS` later (`SAVE_SECONDS` where it was asked to stop); the code of the first that
+    failed is returned.
     """
     with tempfile.TemporaryDirectory(prefix="reattend-") as folder:
         environment = os.environ | {
@@ -132,6 +181,25 @@ def launch(arguments: list[str], *, ranks: int) -> int:
                 process.wait()
 
 
+def launch_over_nodes(arguments: list[str], *, nodes: int, ranks: int) -> int:
+    """Run `python -m <arguments>` as that many ranks on each node of this Slurm job, by srun.
+
+    A rank that fails ends the others at once. Slurm signals ranks directly, at the warning before
+    the time limit too. Returns srun's exit code. Raises ValueError outside of a Slurm job.
+    """
+    if slurm.JOB_ID not in os.environ:
+        raise ValueError(
+            f"nodes: more than one needs a Slurm job (snakemake --workflow-profile slurm): {nodes}"
+        )
+    command = [
+        *("srun", f"--nodes={nodes}", f"--ntasks={nodes * ranks}", f"--ntasks-per-node={ranks}"),
+        f"--cpus-per-task={os.environ.get('OMP_NUM_THREADS', '1')}",
+        *("--kill-on-bad-exit=1", "--wait=0", "--input=none"),
+        *(sys.executable, "-m", *arguments),
+    ]
+    return subprocess.run(command, env=os.environ | {STEP: "1"}, check=False).returncode
+
+
 def _wait(processes: list[subprocess.Popen]) -> int:
     """Until all have ended; the first exit code that is not 0 ends the others."""
     failed, deadline = 0, None
@@ -140,7 +208,8 @@ def _wait(processes: list[subprocess.Popen]) -> int:
         if None not in codes:
             return failed or next((code for code in codes if code), 0)
         if not failed and (failed := next((code for code in codes if code), 0)):
-            deadline = time.monotonic() + STOP_SECONDS
+            patience = SAVE_SECONDS if failed == TEMPORARY_FAILURE else STOP_SECONDS
+            deadline = time.monotonic() + patience
             for process in processes:
                 process.terminate()
         if deadline is not None and time.monotonic() > deadline:

@@ -13,6 +13,7 @@ from typing import Any
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.encoded import SIDES
 from pipeline.files import commit, fingerprint, read_json, sha256_of, write_json
+from pipeline.gpus import claimed
 from pipeline.progress import log
 
 FINISHED, LOCK = "finished.json", "lock"
@@ -24,8 +25,9 @@ class Job:
     """What to train and how.
 
     checkpoints: folder of all trainings' folders. max_tokens: padded tokens of a micro-batch on
-    its larger side. keep: regular checkpoints that remain. safety_minutes: longest time without
-    a checkpoint. Only model, training, seed and the content of `encoded` decide the weights.
+    its larger side. ranks: processes on each of `nodes` machines. keep: regular checkpoints that
+    remain. safety_minutes: longest time without a checkpoint. Only model, training,
+    seed and the content of `encoded` decide the weights.
     """
 
     encoded: Path
@@ -36,6 +38,7 @@ class Job:
     seed: int
     max_tokens: int
     ranks: int = 1
+    nodes: int = 1
     zero_stage: int = 0
     device: str = "auto"
     keep: int = 1
@@ -76,25 +79,42 @@ def run(job: Job, *, names: dict[str, Any], output: Path, arguments: list[str]) 
     """
     from pipeline.training import ranks  # torch, which takes a second to import
 
+    ranks.take_place()
     sections = job.sections()
     folder = job.folder
     first = int(os.environ.get("RANK", 0)) == 0
-    ours = ranks.STORE in os.environ  # a rank that `launch` below started
+    ours = ranks.ours()
     with nullcontext() if ours or not first else locked(folder):
         facts = None if ours else finished(folder)
         if facts is None:
-            if job.ranks > 1 and not ranks.launched():
-                code = ranks.launch(arguments, ranks=job.ranks)
-            else:
+            if first and not ours:
+                (folder / FINISHED).unlink(missing_ok=True)  # of checkpoints since damaged
+            if ranks.launched():
                 code = _train_here(job, sections, folder)
+            else:
+                code = _launch(job, sections, folder, arguments)
             if code or ours or not first:
                 return code
+            if not (folder / FINISHED).exists():  # stopped: ranks that srun started end with 0
+                return TEMPORARY_FAILURE
             facts = read_json(folder / FINISHED)
         elif first:
             log(f"trained already, in {facts['elapsed_seconds']:.0f} s: {folder}")
         if first:
             declare(folder, facts, output=output, names=names)
     return 0
+
+
+def _launch(job: Job, sections: dict[str, Any], folder: Path, arguments: list[str]) -> int:
+    """Train in this process, in several here, or in several on each node of a Slurm job."""
+    from pipeline.training import ranks
+
+    if job.nodes > 1:
+        return ranks.launch_over_nodes(arguments, nodes=job.nodes, ranks=job.ranks)
+    with nullcontext() if job.device == "cpu" else claimed(job.ranks):
+        if job.ranks > 1:
+            return ranks.launch(arguments, ranks=job.ranks)
+        return _train_here(job, sections, folder)
 
 
 def _train_here(job: Job, sections: dict[str, Any], folder: Path) -> int:
@@ -109,7 +129,8 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path) -> int:
             write_json(folder / FINISHED, {"commit": commit(), **sections, **facts})
     except loop.Interrupted as interrupted:
         log(str(interrupted))
-        return TEMPORARY_FAILURE
+        # srun would kill the ranks that still write their part after the first that ends with 75
+        return 0 if ranks.STEP in os.environ else TEMPORARY_FAILURE
     except (ValueError, FloatingPointError, MemoryError) as error:
         log(f"error: {error}")
         return 1

@@ -13,11 +13,11 @@ rule download:
     wildcard_constraints:
         corpus="|".join(FETCHED) or "(?!)",
     priority: corpus_importance
-    retries: 2
+    localrule: True
     conda:
         "../../envs/text.yaml"
     params:
-        corpus=corpus_section,
+        corpus=corpus_section(RawCorpus),
         data_root=PROJECT.config.data_root or "",
     shell:
         "python -m pipeline.steps.download --corpus {params.corpus:q} --data-root {params.data_root:q}"
@@ -41,10 +41,10 @@ rule generate:
     conda:
         "../../envs/text.yaml"
     params:
-        corpus=corpus_section,
+        corpus=corpus_section(RawCorpus),
         folder=folder_of_output,
     shell:
-        "python -m pipeline.steps.generate --corpus {params.corpus:q} --folder {params.folder:q} 2> {log:q}"
+        "python -m pipeline.steps.generate --corpus {params.corpus:q} --folder {params.folder:q} 2> {log:q} || show_error {log:q}"
 
 
 rule prepare:
@@ -62,10 +62,10 @@ rule prepare:
     conda:
         "../../envs/text.yaml"
     params:
-        corpus=corpus_section,
+        corpus=corpus_section(TextCorpus),
     shell:
         "python -m pipeline.steps.prepare --corpus {params.corpus:q} --sources {input.sources:q}"
-        " --output {output.text:q} --report {output.report:q} 2> {log:q}"
+        " --output {output.text:q} --report {output.report:q} 2> {log:q} || show_error {log:q}"
 
 
 rule learn_subwords:
@@ -83,10 +83,10 @@ rule learn_subwords:
         "../../envs/text.yaml"
     threads: corpus_threads
     params:
-        corpus=corpus_section,
+        corpus=corpus_section(SubwordCorpus),
     shell:
         "python -m pipeline.steps.learn_subwords --corpus {params.corpus:q} --text {input.text:q}"
-        " --output {output:q} 2> {log:q}"
+        " --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 rule encode:
@@ -107,10 +107,10 @@ rule encode:
         "../../envs/text.yaml"
     threads: 1
     params:
-        corpus=corpus_section,
+        corpus=corpus_section(Sides),
     shell:
         "python -m pipeline.steps.encode --corpus {params.corpus:q} --text {input.text:q}"
-        " --subwords {input.subwords:q} --threads {threads} --output {output:q} 2> {log:q}"
+        " --subwords {input.subwords:q} --threads {threads} --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 rule bucket:
@@ -127,7 +127,7 @@ rule bucket:
     conda:
         "../../envs/text.yaml"
     shell:
-        "python -m pipeline.steps.bucket --encoded {input.encoded:q} --output {output:q} 2> {log:q}"
+        "python -m pipeline.steps.bucket --encoded {input.encoded:q} --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 rule card:
@@ -152,8 +152,8 @@ rule card:
     conda:
         "../../envs/results.yaml"
     params:
-        corpus=corpus_section,
+        corpus=corpus_section(CorpusConfig),
     shell:
         "python -m pipeline.steps.card --corpus {params.corpus:q} --sources {input.sources:q}"
         " --text {input.text:q} --report {input.report:q} --subwords {input.subwords:q}"
-        " --encoded {input.encoded:q} --output {output:q} 2> {log:q}"
+        " --encoded {input.encoded:q} --output {output:q} 2> {log:q} || show_error {log:q}"

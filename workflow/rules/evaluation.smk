@@ -14,10 +14,13 @@ rule decode:
     benchmark:
         "<benchmarks>/decode/{run}-{n_average}-{split}.tsv"
     priority: importance
+    group:
+        "evaluate"
     conda:
         "../../envs/training.yaml"
     threads: 1
     resources:
+        **MACHINE.evaluation(accelerators=1),
         max_tokens=4096,
     params:
         decoding=lambda wildcards: section(experiment(wildcards).decoding),
@@ -28,7 +31,7 @@ rule decode:
         " --text {input.text:q}/{wildcards.split}.{params.source}"
         " --decoding {params.decoding:q} --split {wildcards.split} --test-set {params.test_set:q}"
         " --max-tokens {resources.max_tokens}"
-        " --output {output.hypotheses:q} --report {output.report:q} 2> {log:q}"
+        " --output {output.hypotheses:q} --report {output.report:q} 2> {log:q} || show_error {log:q}"
 
 
 rule perplexity:
@@ -43,9 +46,12 @@ rule perplexity:
     benchmark:
         "<benchmarks>/perplexity/{run}-{n_average}-{split}.tsv"
     priority: importance
+    group:
+        "evaluate"
     conda:
         "../../envs/training.yaml"
     resources:
+        **MACHINE.evaluation(accelerators=1),
         max_tokens=4096,
     params:
         test_set=lambda wildcards: corpus(wildcards).test_sets[wildcards.split],
@@ -53,7 +59,7 @@ rule perplexity:
         "python -m pipeline.steps.perplexity --model {input.model:q}"
         " --encoded {input.encoded:q}/{wildcards.split} --split {wildcards.split}"
         " --test-set {params.test_set:q} --max-tokens {resources.max_tokens}"
-        " --output {output:q} 2> {log:q}"
+        " --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 rule score:
@@ -70,8 +76,12 @@ rule score:
     benchmark:
         "<benchmarks>/score/{run}-{n_average}-{split}.tsv"
     priority: importance
+    group:
+        "evaluate"
     conda:
         "../../envs/text.yaml"
+    resources:
+        **MACHINE.evaluation(),
     params:
         kind=lambda wildcards: corpus(wildcards).kind,
         languages=lambda wildcards: "-".join(corpus(wildcards).languages),
@@ -82,7 +92,7 @@ rule score:
         " --hypotheses {input.hypotheses:q}"
         " --references {input.text:q}/{wildcards.split}.{params.reference}"
         " --test-set {params.test_set:q} --decode {input.decode:q}"
-        " --output {output.scores:q} --statistics {output.statistics:q} 2> {log:q}"
+        " --output {output.scores:q} --statistics {output.statistics:q} 2> {log:q} || show_error {log:q}"
 
 
 rule attention:
@@ -101,4 +111,4 @@ rule attention:
         text=lambda wildcards: PROJECT.scale.attention.sentences[wildcards.sentence],
     shell:
         "python -m pipeline.steps.attention --model {input.model:q} --sentence {params.text:q}"
-        " --name {wildcards.sentence:q} --output {output:q} 2> {log:q}"
+        " --name {wildcards.sentence:q} --output {output:q} 2> {log:q} || show_error {log:q}"

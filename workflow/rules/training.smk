@@ -1,5 +1,5 @@
-# Train and average. What a machine can do (ranks, ZeRO stage, max_tokens) stands in resources, which
-# the profiles set: Snakemake reruns nothing when they change.
+# Train and average. What a machine can do (nodes, ranks, ZeRO stage, max_tokens) stands in resources,
+# which the profiles set: Snakemake reruns nothing when they change.
 
 
 rule train:
@@ -15,11 +15,13 @@ rule train:
     benchmark:
         "<benchmarks>/train/{run}.tsv"
     priority: importance
-    retries: 2
+    retries: RETRIES
     conda:
         "../../envs/training.yaml"
     threads: 1
     resources:
+        **MACHINE.training(),
+        nodes=1,
         ranks=1,
         zero_stage=0,
         max_tokens=8192,
@@ -32,14 +34,16 @@ rule train:
         corpus=lambda wildcards: corpus(wildcards).name,
         checkpoints=f"{R}/checkpoints",
         scale=SCALE,
+    # A scheduler's SIGTERM, before its time limit, is for the step alone: this shell and its tee wait.
     shell:
-        "python -m pipeline.steps.train --encoded {input.encoded:q} --buckets {input.buckets:q}"
+        "trap : TERM; python -m pipeline.steps.train --encoded {input.encoded:q} --buckets {input.buckets:q}"
         " --subwords {input.subwords:q} --model {params.model:q} --training {params.training:q}"
         " --seed {params.seed} --run {wildcards.run:q} --experiment {params.experiment:q}"
         " --scale {params.scale:q} --corpus {params.corpus:q} --keep {params.keep}"
-        " --max-tokens {resources.max_tokens} --ranks {resources.ranks}"
-        " --zero-stage {resources.zero_stage} --checkpoints {params.checkpoints:q}"
-        " --output {output:q} 2> >(tee {log:q} >&2)"
+        " --max-tokens {resources.max_tokens} --nodes {resources.nodes}"
+        " --ranks {resources.ranks} --zero-stage {resources.zero_stage}"
+        " --on-stop {resources.on_stop} --checkpoints {params.checkpoints:q}"
+        " --output {output:q} 2> >(trap '' TERM; exec tee -i {log:q} >&2)"
 
 
 rule average:
@@ -54,10 +58,14 @@ rule average:
     benchmark:
         "<benchmarks>/average/{run}-{n_average}.tsv"
     priority: importance
+    group:
+        "evaluate"
     conda:
         "../../envs/training.yaml"
+    resources:
+        **MACHINE.evaluation(),
     params:
-        corpus=lambda wildcards: section(corpus(wildcards)),
+        corpus=lambda wildcards: section_of(corpus(wildcards), Sides),
     shell:
         "python -m pipeline.steps.average --train {input.train:q} --n-average {wildcards.n_average}"
-        " --subwords {input.subwords:q} --corpus {params.corpus:q} --output {output:q} 2> {log:q}"
+        " --subwords {input.subwords:q} --corpus {params.corpus:q} --output {output:q} 2> {log:q} || show_error {log:q}"
