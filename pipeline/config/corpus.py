@@ -194,24 +194,22 @@ class Subwords(Closed):
     seed: int
 
 
-class CorpusConfig(Closed):
-    """A file of config/corpora."""
+class Sides(Closed):
+    """Whose corpus it is and what its lines are: all that encoding and averaging need.
+
+    A step gets the part of a corpus file that it needs, so that an edit of another reruns nothing.
+    """
 
     name: Name
-    title: str
     kind: Literal["translation", "parsing"]
     languages: tuple[str, str] = Field(
         description="sides: source and target; words and trees for parsing", strict=False
     )
-    test_sets: dict[Split, str] = Field(description="name of each split in tables and scores")
-    tags: Literal["keep", "drop"] | None = Field(
+    tags: Literal["keep", "drop", "words"] | None = Field(
         default=None,
-        description="parsing: words stand in the target as their part-of-speech tags, or all as XX",
+        description="parsing: words stand in the target as their part-of-speech tags, all as XX, "
+        "or each as its first word-piece",
     )
-    source: GrammarSource | FileSource = Field(discriminator="kind")
-    refused: tuple[Refusal, ...] = Field(default=(), strict=False)
-    filters: Filters
-    subwords: Subwords
 
     @model_validator(mode="after")
     def parsing_sides(self) -> Self:
@@ -222,9 +220,21 @@ class CorpusConfig(Closed):
             )
         if (self.kind == "parsing") != (self.tags is not None):
             raise ValueError(
-                f"tags must be keep or drop if kind is parsing, and absent otherwise: {self.tags}"
+                "tags must be keep, drop or words if kind is parsing, and absent otherwise: "
+                f"{self.tags}"
             )
         return self
+
+    def raw_sides(self) -> tuple[str, ...]:
+        """Sides that the raw files have: trees alone for parsing, since they hold the words."""
+        return ("trees",) if self.kind == "parsing" else self.languages
+
+
+class RawCorpus(Sides):
+    """What downloading and generating need."""
+
+    source: GrammarSource | FileSource = Field(discriminator="kind")
+    refused: tuple[Refusal, ...] = Field(default=(), strict=False)
 
     @model_validator(mode="after")
     def complete_splits(self) -> Self:
@@ -232,8 +242,6 @@ class CorpusConfig(Closed):
         for split in ("train", "dev", "test"):
             if not given.get(split):
                 raise ValueError(f"source has no {split} split; it needs train, dev and test")
-            if split != "train" and split not in self.test_sets:
-                raise ValueError(f"test_sets has no name for {split}")
         return self
 
     @model_validator(mode="after")
@@ -273,6 +281,29 @@ class CorpusConfig(Closed):
                     )
         return self
 
-    def raw_sides(self) -> tuple[str, ...]:
-        """Sides that the raw files have: trees alone for parsing, since they hold the words."""
-        return ("trees",) if self.kind == "parsing" else self.languages
+
+class TextCorpus(Sides):
+    """What preparing needs."""
+
+    refused: tuple[Refusal, ...] = Field(default=(), strict=False)
+    filters: Filters
+
+
+class SubwordCorpus(Sides):
+    """What learning subwords needs."""
+
+    subwords: Subwords
+
+
+class CorpusConfig(RawCorpus, TextCorpus, SubwordCorpus):
+    """A file of config/corpora."""
+
+    title: str
+    test_sets: dict[Split, str] = Field(description="name of each split in tables and scores")
+
+    @model_validator(mode="after")
+    def named_test_sets(self) -> Self:
+        for split in ("dev", "test"):
+            if split not in self.test_sets:
+                raise ValueError(f"test_sets has no name for {split}")
+        return self

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig, FileSource, Part
+from pipeline.config.corpus import FileSource, Part, RawCorpus
 from pipeline.corpora.fetch import PATIENCE
 from pipeline.corpora.obtain import Found, MissingFile, obtain
 from pipeline.corpora.sources import SourceFile, SourcePart
@@ -15,7 +15,7 @@ AT_ONCE = 4
 
 
 def download_corpus(
-    corpus: CorpusConfig,
+    corpus: RawCorpus,
     *,
     data_root: Path | None,
     cache: Path,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import TextCorpus
 from pipeline.corpora.filters import pair_rules
 from pipeline.corpora.overlap import HeldOut
 from pipeline.corpora.readers import Warn, iter_part, iter_tree_pairs
@@ -25,7 +25,7 @@ from pipeline.progress import log, track
 Pair = tuple[bytes, bytes]
 
 
-def prepare(config: CorpusConfig, sources: Sources, folder: Path) -> dict[str, Any]:
+def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any]:
     """Write `<split>.<side>` into `folder` and return the report.
 
     Raises ValueError where sides differ in their number of lines, where dev or test hold invalid
@@ -73,7 +73,7 @@ class _Reader:
     """Iterate over the pairs of a split; `parts` then has the number of pairs of each part."""
 
     def __init__(
-        self, config: CorpusConfig, parts: Iterable[SourcePart], split: str, warn: Warn
+        self, config: TextCorpus, parts: Iterable[SourcePart], split: str, warn: Warn
     ) -> None:
         self._config, self._sources, self._split, self._warn = config, parts, split, warn
         self.parts: dict[str, int] = {}
@@ -103,7 +103,7 @@ class _Reader:
 
 
 def _kept(
-    config: CorpusConfig, pairs: Iterable[Pair], overlap: HeldOut, dropped: Counter[str]
+    config: TextCorpus, pairs: Iterable[Pair], overlap: HeldOut, dropped: Counter[str]
 ) -> Iterator[Pair]:
     """Yield the training pairs that no rule drops; count the others by rule.
 
@@ -134,13 +134,13 @@ def _kept(
         yield pair
 
 
-def _rule_names(config: CorpusConfig) -> list[str]:
+def _rule_names(config: TextCorpus) -> list[str]:
     names = ["invalid_utf8", "empty", *(name for name, _ in pair_rules(config.filters))]
     names += ["test_overlap"] * config.filters.drop_test_overlap
     return names + ["duplicate"] * config.filters.drop_duplicates
 
 
-def _first_occurrences(config: CorpusConfig, sources: Sources, overlap: HeldOut) -> np.ndarray:
+def _first_occurrences(config: TextCorpus, sources: Sources, overlap: HeldOut) -> np.ndarray:
     """Read the training pairs once for their digests: bool [kept pairs], true for each first one.
 
     Eight bytes a pair, so that 36 M pairs need 0.3 GB (three times that while sorting).
@@ -176,7 +176,7 @@ def _without_duplicates(
             dropped["duplicate"] += 1
 
 
-def _check_utf8(pairs: list[Pair], config: CorpusConfig, split: str) -> None:
+def _check_utf8(pairs: list[Pair], config: TextCorpus, split: str) -> None:
     for number, pair in enumerate(pairs, start=1):
         for side, line in zip(config.languages, pair, strict=True):
             try:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import Sides
 from pipeline.config.schema import PAPER_DECODING, ModelConfig
 from pipeline.files import commit, read_json
 from pipeline.model.folder import save_model
@@ -18,12 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--train", type=Path, required=True, help="train.json")
     parser.add_argument("--n-average", type=int, required=True)
     parser.add_argument("--subwords", type=Path, required=True, help="folder")
-    parser.add_argument("--corpus", required=True, help="the corpus file, as JSON")
+    parser.add_argument("--corpus", required=True, help="Sides of the corpus, JSON")
     parser.add_argument("--output", type=Path, required=True, help="model folder")
     options = parser.parse_args(arguments)
 
     train = read_json(options.train)
-    corpus = CorpusConfig.model_validate_json(options.corpus)
+    corpus = Sides.model_validate_json(options.corpus)
     chosen = last_checkpoints(train, options.n_average)
     save_model(
         options.output,

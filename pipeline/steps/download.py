@@ -5,14 +5,14 @@ import os
 import sys
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import RawCorpus
 from pipeline.corpora.download import download_corpus
 from pipeline.corpora.sources import write_sources
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", required=True, type=CorpusConfig.model_validate_json)
+    parser.add_argument("--corpus", required=True, type=RawCorpus.model_validate_json)
     parser.add_argument("--data-root", default="", help="folder searched for files at hand")
     parser.add_argument("--cache", required=True, type=Path, help="folder of downloaded files")
     parser.add_argument("--output", required=True, type=Path, help="sources.json")
@@ -23,10 +23,13 @@ def main() -> None:
         help="fetch nothing, say which file to place where (also by REATTEND_OFFLINE=1)",
     )
     arguments = parser.parse_args()
+    data_root = Path(arguments.data_root).expanduser() if arguments.data_root else None
+    if data_root and not data_root.is_dir():
+        sys.exit(f"download: data_root must be a folder: {data_root}")
     try:
         splits = download_corpus(
             arguments.corpus,
-            data_root=Path(arguments.data_root) if arguments.data_root else None,
+            data_root=data_root,
             cache=arguments.cache,
             offline=arguments.offline,
         )

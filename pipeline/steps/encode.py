@@ -5,7 +5,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import Sides
 from pipeline.corpora.symbols import line_symbols
 from pipeline.files import read_json, write_manifest
 from pipeline.subwords.encode import Encoder, encode_corpus
@@ -13,7 +13,7 @@ from pipeline.subwords.encode import Encoder, encode_corpus
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", required=True, type=CorpusConfig.model_validate_json)
+    parser.add_argument("--corpus", required=True, type=Sides.model_validate_json)
     parser.add_argument("--text", required=True, type=Path, help="folder of the prepared text")
     parser.add_argument("--subwords", required=True, type=Path, help="folder of the vocabulary")
     parser.add_argument("--output", required=True, type=Path, help="folder of the arrays")

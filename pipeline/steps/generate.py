@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import RawCorpus
 from pipeline.corpora.grammar import write_corpus
 from pipeline.corpora.sources import write_sources
 from pipeline.progress import log
@@ -12,11 +12,11 @@ from pipeline.progress import log
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m pipeline.steps.generate", description=__doc__)
-    parser.add_argument("--corpus", required=True, help="CorpusConfig as JSON")
+    parser.add_argument("--corpus", required=True, help="RawCorpus as JSON")
     parser.add_argument("--folder", required=True, type=Path, help="folder of the corpus")
     options = parser.parse_args(arguments)
 
-    config = CorpusConfig.model_validate_json(options.corpus)
+    config = RawCorpus.model_validate_json(options.corpus)
     if config.source.kind != "grammar":
         parser.error(f"corpus {config.name}: source.kind must be grammar: {config.source.kind}")
     splits = write_corpus(config, options.folder / "raw")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import SubwordCorpus
 from pipeline.corpora.symbols import file_inventory
 from pipeline.files import atomic_open, write_json, write_manifest
 from pipeline.subwords.learn import learn, sample
@@ -11,7 +11,7 @@ from pipeline.subwords.learn import learn, sample
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", required=True, type=CorpusConfig.model_validate_json)
+    parser.add_argument("--corpus", required=True, type=SubwordCorpus.model_validate_json)
     parser.add_argument("--text", required=True, type=Path, help="folder of the prepared text")
     parser.add_argument("--output", required=True, type=Path, help="folder of the vocabulary")
     arguments = parser.parse_args()

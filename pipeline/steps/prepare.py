@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import TextCorpus
 from pipeline.corpora.prepare import prepare
 from pipeline.corpora.sources import Sources
 from pipeline.files import sha256_of, write_manifest
@@ -11,7 +11,7 @@ from pipeline.files import sha256_of, write_manifest
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", required=True, type=CorpusConfig.model_validate_json)
+    parser.add_argument("--corpus", required=True, type=TextCorpus.model_validate_json)
     parser.add_argument("--sources", required=True, type=Path, help="sources.json")
     parser.add_argument("--output", required=True, type=Path, help="folder of the text")
     parser.add_argument("--report", required=True, type=Path, help="counts, as JSON")

@@ -5,13 +5,34 @@ import shlex
 import sys
 from pathlib import Path
 
+# `|| show_error {log:q}` after a step: its message on the terminal too, and its exit code kept. The
+# message is what follows the traceback, or the last lines with a time of progress.
+SHOW_ERROR = r"""
+show_error() { code=$?; awk -v code=$code '
+    /^[0-9][0-9]:[0-9][0-9]:[0-9][0-9] |^  File "|^usage: / { n = 0; skip = !/^[0-9]/; next }
+    skip && /^ / { next }
+    { skip = 0; line[++n] = $0 }
+    END {
+        if (code > 128) print "error: killed by signal " (code - 128) " (memory, a time limit?)"
+        else if (!n) print "error: exit code " code
+        sub(/^[A-Za-z_.]*(Error|Exception): /, "error: ", line[1])
+        for (i = 1; i <= n; i++) print line[i]
+    }' "$1" >&2; exit $code; }
+"""
 # Jobs run the interpreter that runs Snakemake, whether or not its environment is activated.
-shell.prefix(
-    f"set -euo pipefail; PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
-)
+HERE = shlex.quote(str(Path(sys.executable).parent))
+PREFIX = f"set -euo pipefail; PATH={HERE}:$PATH; {SHOW_ERROR.strip()}; "
+shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))  # format() undoes it
 sys.path.insert(0, workflow.basedir)
 
 from pipeline.config.command_line import settings_of
+from pipeline.config.corpus import (
+    CorpusConfig,
+    RawCorpus,
+    Sides,
+    SubwordCorpus,
+    TextCorpus,
+)
 from pipeline.config.loading import ConfigError, load_project
 from pipeline.machine import Machine, gpus_here, impossible
 
@@ -21,9 +42,8 @@ try:
         "config", {**config, **settings_of(workflow.config_settings.config_args)}
     )
 except ConfigError as error:
-    sys.exit(
-        str(error)
-    )  # the user's mistake, not the workflow's: no trace of these lines
+    # The user's mistake, not the workflow's: no trace of these lines.
+    sys.exit(str(error))
 
 SCALE = PROJECT.scale.name
 R = f"results/{SCALE}"
@@ -83,8 +103,14 @@ def section(value):
     return json.dumps(value.model_dump(mode="json"), sort_keys=True)
 
 
-def corpus_section(wildcards):
-    return section(PROJECT.corpora[wildcards.corpus])
+def corpus_section(part):
+    """An input function: the keys of a corpus file that `part` of it has, and a step needs."""
+    return lambda wildcards: section_of(PROJECT.corpora[wildcards.corpus], part)
+
+
+def section_of(config, part):
+    data = config.model_dump(mode="json", include=part.model_fields.keys())
+    return json.dumps(data, sort_keys=True)
 
 
 def experiment(wildcards):

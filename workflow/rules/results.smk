@@ -17,7 +17,7 @@ rule layer_times:
     conda:
         "../../envs/training.yaml"
     shell:
-        "python -m pipeline.steps.layer_times --output {output:q} 2> {log:q}"
+        "python -m pipeline.steps.layer_times --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 rule table1:
@@ -46,7 +46,7 @@ rule table1:
         prefix=without_suffix,
     shell:
         "python -m pipeline.steps.table1 --times {input.times:q} --paper {input.paper:q}"
-        " --scale {params.scale:q} --output {params.prefix:q} 2> {log:q}"
+        " --scale {params.scale:q} --output {params.prefix:q} 2> {log:q} || show_error {log:q}"
 
 
 rule table2:
@@ -80,7 +80,7 @@ rule table2:
         "python -m pipeline.steps.table2 --runs {input.runs:q} --scores {input.scores:q}"
         " --perplexities {input.perplexities:q} --paper {input.paper:q}"
         " --devices {input.devices:q} --scale {params.scale:q} --reasons {params.reasons:q}"
-        " --output {params.prefix:q} 2> {log:q}"
+        " --output {params.prefix:q} 2> {log:q} || show_error {log:q}"
 
 
 rule table3:
@@ -114,7 +114,7 @@ rule table3:
         "python -m pipeline.steps.table3 --runs {input.runs:q} --scores {input.scores:q}"
         " --perplexities {input.perplexities:q} --paper {input.paper:q}"
         " --devices {input.devices:q} --scale {params.scale:q} --reasons {params.reasons:q}"
-        " --output {params.prefix:q} 2> {log:q}"
+        " --output {params.prefix:q} 2> {log:q} || show_error {log:q}"
 
 
 rule table4:
@@ -148,7 +148,7 @@ rule table4:
         "python -m pipeline.steps.table4 --runs {input.runs:q} --scores {input.scores:q}"
         " --perplexities {input.perplexities:q} --paper {input.paper:q}"
         " --devices {input.devices:q} --scale {params.scale:q} --reasons {params.reasons:q}"
-        " --output {params.prefix:q} 2> {log:q}"
+        " --output {params.prefix:q} 2> {log:q} || show_error {log:q}"
 
 
 rule figures:
@@ -180,7 +180,7 @@ rule figures:
         "python -m pipeline.steps.figures --scale {params.scale:q} --runs {input.runs:q}"
         " --scores {input.scores:q} --perplexities {input.perplexities:q} --times {input.times:q}"
         " --attention {input.attention:q} --corpora {params.corpora:q} --devices {input.devices:q}"
-        " --output {output:q} 2> {log:q}"
+        " --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 rule report:
@@ -218,7 +218,7 @@ rule report:
         "python -m pipeline.steps.report --scale {params.scale:q} --runs {input.runs:q}"
         " --scores {input.scores:q} --tables {input.tables:q} --figures {input.figures:q}/figures.json"
         " --cards {params.cards:q} --corpora {params.corpora:q} --deviations {input.deviations:q}"
-        " --devices {input.devices:q} --output {output:q} 2> {log:q}"
+        " --devices {input.devices:q} --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 for name in PROJECT.experiments:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.config.corpus import CorpusConfig, Format
+from pipeline.config.corpus import Format, RawCorpus
 from pipeline.corpora.grammar.corpus import generate_pairs, generate_trees
 from pipeline.corpora.sources import SourceFile, SourcePart
 from pipeline.files import sha256_of, write_lines
 
 
-def write_corpus(config: CorpusConfig, folder: Path) -> dict[str, list[SourcePart]]:
+def write_corpus(config: RawCorpus, folder: Path) -> dict[str, list[SourcePart]]:
     """Write `<split>.<side>` into `folder`; a corpus of trees has the one side "trees".
 
     Raises ValueError if the corpus's languages are not those that its source gives.
