@@ -22,6 +22,7 @@ class States:
 
     words_left: words without a symbol yet. tokens_left: tokens of the limit not used, eos counted.
     depth: open brackets. opens: opening brackets since the last word or closing bracket.
+    sentence: number of the sentence, as `start` counted them.
     stack_ND: for each open bracket, outermost first, the token that closes it.
     """
 
@@ -29,6 +30,7 @@ class States:
     tokens_left: np.ndarray
     depth: np.ndarray
     opens: np.ndarray
+    sentence: np.ndarray
     stack_ND: np.ndarray
 
     def __len__(self) -> int:
@@ -39,8 +41,10 @@ class TreeConstraint:
     """The automaton for one vocabulary: word-pieces, then the tree symbols from id `n_pieces` on.
 
     max_opens bounds the run of brackets that open one after another, and with it every chain of
-    constituents with one child. Raises ValueError if the symbols can't make a tree: an opening
-    bracket whose closing one is missing, no bracket, or no symbol for words.
+    constituents with one child. leaves: for each sentence the tokens that its words stand as, one
+    a word (tags "words"); None: any symbol that is no bracket stands for any word. Raises
+    ValueError if the symbols can't make a tree: an opening bracket whose closing one is missing,
+    no bracket, or no symbol for words.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class TreeConstraint:
         eos_id: int,
         vocab_size: int,
         max_opens: int = MAX_OPENS,
+        leaves: Sequence[Sequence[int]] | None = None,
     ) -> None:
         ids = {symbol: n_pieces + index for index, symbol in enumerate(symbols)}
         assert n_pieces + len(symbols) <= vocab_size
@@ -71,6 +76,12 @@ class TreeConstraint:
         for kind, what in ((OPEN, "opening bracket"), (LEAF, "symbol for words")):
             if not (self._kind_V == kind).any():
                 raise ValueError(f"no {what} among the tree symbols: {list(symbols)[:5]}")
+        self._leaf_SW: np.ndarray | None = None
+        if leaves is not None:
+            self._kind_V[self._kind_V == LEAF] = FOREIGN
+            self._leaf_SW = np.zeros((len(leaves), max(map(len, leaves), default=0)), np.int64)
+            for row, tokens in zip(self._leaf_SW, leaves, strict=True):
+                row[len(row) - len(tokens) :] = tokens  # so that words_left counts from the end
 
     def start(self, n_words: np.ndarray, max_length: np.ndarray) -> States:
         """The states before the first token of n sentences.
@@ -91,7 +102,7 @@ class TreeConstraint:
             )
         nothing = np.zeros(len(n_words), dtype=np.int32)
         room = np.zeros((len(n_words), 16), dtype=np.int32)
-        return States(n_words, max_length, nothing, nothing, room)
+        return States(n_words, max_length, nothing, nothing, np.arange(len(n_words)), room)
 
     def allowed(self, states: States) -> np.ndarray:
         """bool [n, vocab_size]: tokens that may come next; at least one for each hypothesis."""
@@ -103,6 +114,9 @@ class TreeConstraint:
         )
         rows = np.flatnonzero(can_NK[:, CLOSE])
         allowed_NV[rows, _innermost(states)[rows]] = True
+        if self._leaf_SW is not None:
+            rows = np.flatnonzero(can_NK[:, LEAF])
+            allowed_NV[rows, self._next_word(states)[rows]] = True
         allowed_NV[:, self.eos_id] = can_NK[:, END]
         return allowed_NV
 
@@ -114,6 +128,8 @@ class TreeConstraint:
         tokens = np.asarray(tokens)
         rows = np.arange(len(states))
         kind = self._kind_V[tokens]
+        if self._leaf_SW is not None:
+            kind = np.where(tokens == self._next_word(states), LEAF, kind)
         legal = self._can(states)[rows, kind]
         legal &= (kind != CLOSE) | (tokens == _innermost(states))
         opens = kind == OPEN
@@ -130,6 +146,7 @@ class TreeConstraint:
             tokens_left=states.tokens_left - 1,
             depth=np.where(legal, depth, 0),
             opens=np.where(opens, states.opens + 1, 0),
+            sentence=states.sentence,
             stack_ND=stack_ND,
         )
 
@@ -140,8 +157,18 @@ class TreeConstraint:
             states.tokens_left[rows],
             states.depth[rows],
             states.opens[rows],
+            states.sentence[rows],
             states.stack_ND[rows],
         )
+
+    def _next_word(self, states: States) -> np.ndarray:
+        """[n] the token of the next word; -1 where none is left."""
+        assert self._leaf_SW is not None
+        if not self._leaf_SW.size:
+            return np.full(len(states), -1)
+        width = self._leaf_SW.shape[1]
+        column = np.minimum(width - states.words_left, width - 1)
+        return np.where(states.words_left > 0, self._leaf_SW[states.sentence, column], -1)
 
     def _can(self, states: States) -> np.ndarray:
         """bool [n, 5]: the kinds of token that may come next."""

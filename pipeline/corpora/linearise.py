@@ -2,9 +2,11 @@
 
     (S (NP XX XX )NP (VP XX )VP )S                  tags "drop": every word is the symbol XX
     (S (NP DT NN )NP (VP VBZ )VP )S                 tags "keep": every word is its tag
+    (S (NP the dog )NP (VP barks )VP )S             tags "words": every word is itself
 
 A symbol that begins with "(" opens a constituent, one that begins with ")" closes it, any other
-stands for the next word of the sentence. Words themselves are never written.
+stands for the next word of the sentence. (No word of a tree holds a round bracket.) In the
+vocabulary a word that stands for itself is the first of its pieces: one token, as every symbol.
 """
 
 from collections import Counter
@@ -13,7 +15,7 @@ from typing import Literal
 
 from pipeline.corpora.trees import ROOT, UNTAGGED, Tree, preorder
 
-Tags = Literal["keep", "drop"]
+Tags = Literal["keep", "drop", "words"]
 UNKNOWN_LABEL = "X"
 ALWAYS = (f"({ROOT}", f"){ROOT}", f"({UNKNOWN_LABEL}", f"){UNKNOWN_LABEL}", UNTAGGED)
 
@@ -32,8 +34,11 @@ def linearise(tree: Tree, *, tags: Tags, known: Container[str] | None = None) ->
         if isinstance(node, str):
             symbols.append(node)
         elif node.is_preterminal:
-            tag = UNTAGGED if tags == "drop" else node.label
-            symbols.append(tag if known is None or tag in known else UNTAGGED)
+            if tags == "words":
+                symbols.append(_word(node))
+            else:
+                tag = UNTAGGED if tags == "drop" else node.label
+                symbols.append(tag if known is None or tag in known else UNTAGGED)
         else:
             opening = f"({node.label}"
             label = node.label if known is None or opening in known else UNKNOWN_LABEL
@@ -43,6 +48,12 @@ def linearise(tree: Tree, *, tags: Tags, known: Container[str] | None = None) ->
                 assert isinstance(child, Tree), "linearise takes trees that clean() returned"
                 stack.append(child)
     return symbols
+
+
+def _word(preterminal: Tree) -> str:
+    (word,) = preterminal.children
+    assert isinstance(word, str)
+    return word
 
 
 def symbol_inventory(trees: Iterable[Tree], *, tags: Tags) -> list[str]:
@@ -80,7 +91,8 @@ def delinearise(
     empty_constituent  a constituent without words: left out
     several_roots      more than one tree, or words outside any: put under one TOP
 
-    Well-formed symbols need none, and give back the cleaned tree (tags "drop": with XX as tags).
+    Well-formed symbols need none, and give back the cleaned tree (with XX as tags unless they are
+    kept).
     Raises ValueError if `words` is empty: a tree has words.
     """
     if not words:
@@ -125,7 +137,7 @@ def _build(
             if used == len(words):
                 repairs["surplus_leaf"] += 1
             else:
-                tag = UNTAGGED if tags == "drop" else symbol
+                tag = symbol if tags == "keep" else UNTAGGED
                 children[-1].append(Tree(tag, (words[used],)))
                 used += 1
         elif not labels:

@@ -114,7 +114,7 @@ class Translator(Planner):
         self, lines: Sequence[str], *, decoding: DecodingConfig, n_best: int = 1
     ) -> list[list[Output]]:
         """The n_best outputs of each line; all lines at once, none blank."""
-        constraint = self._constraint() if decoding.constrained else None
+        constraint = self._constraint(lines) if decoding.constrained else None
         found = beam_search(
             self.network,
             [torch.tensor([*pieces, EOS_ID]) for pieces in self.encode(lines)],
@@ -130,20 +130,26 @@ class Translator(Planner):
             for line, hypotheses in zip(lines, found, strict=True)
         ]
 
-    def _constraint(self) -> Constraint:
+    def _constraint(self, lines: Sequence[str]) -> Constraint:
         if self.folder.kind != "parsing":
             raise ValueError("decoding.constrained is for parsing models only: true")
+        leaves = None
+        if self.folder.tags == "words":
+            leaves = [self.vocabulary.word_ids(split_words(line)) for line in lines]
         return TreeConstraint(
             self.vocabulary.symbols,
             n_pieces=self.vocabulary.n_pieces,
             eos_id=EOS_ID,
             vocab_size=self.vocabulary.size,
+            leaves=leaves,
         )
 
     def _output(self, hypothesis: Hypothesis, line: str) -> Output:
         n_tokens = len(hypothesis.tokens) + 1
         if self.folder.kind == "parsing":
-            symbols = self.vocabulary.decode_symbols(hypothesis.tokens)
+            symbols = self.vocabulary.decode_symbols(
+                hypothesis.tokens, words=self.folder.tags == "words"
+            )
             tree, repairs = delinearise(symbols, split_words(line), tags=self.folder.tags)
             return Output(to_line(tree), hypothesis.score, hypothesis.log_prob, n_tokens, repairs)
         text = self.vocabulary.decode(hypothesis.tokens)

@@ -110,7 +110,7 @@ def save_model(
     """Write a model folder; it appears whole or not at all, in place of one that was there.
 
     subwords: the corpus's folder of subwords.model (and symbols.json). tags: for parsing, how
-    trees were linearised ("keep" or "drop").
+    trees were linearised ("keep", "drop" or "words").
     """
     path, subwords = Path(path), Path(subwords)
     path.parent.mkdir(parents=True, exist_ok=True)

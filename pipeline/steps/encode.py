@@ -28,7 +28,7 @@ def main() -> None:
         arguments.text,
         arguments.output,
         sides=corpus.languages,
-        encoder=Encoder(str(arguments.subwords), symbols_of),
+        encoder=Encoder(str(arguments.subwords), symbols_of, corpus.tags == "words"),
         threads=arguments.threads,
     )
     write_manifest(

@@ -36,13 +36,19 @@ class Encoder:
 
     vocabulary: str  # folder
     symbols_of: SymbolsOf | None = None  # target lines to tree symbols; None: target is text
+    words: bool = False  # symbols other than brackets are words, written as their first pieces
 
     def arrays(self, side: str, lines: Sequence[bytes], *, threads: int) -> list[np.ndarray]:
         vocabulary = _vocabulary(self.vocabulary)
         if side == "tgt" and self.symbols_of is not None:
             return [
                 np.array(
-                    [*vocabulary.encode_symbols(self.symbols_of(line.decode("utf-8"))), EOS_ID],
+                    [
+                        *vocabulary.encode_symbols(
+                            self.symbols_of(line.decode("utf-8")), words=self.words
+                        ),
+                        EOS_ID,
+                    ],
                     dtype=np.int32,
                 )
                 for line in lines
@@ -97,6 +103,7 @@ def encode_corpus(
             "texts": {s: {k: sha256_of(v) for k, v in files.items()} for s, files in texts.items()},
             "vocabulary": sha256_of(encoder.vocabulary),
             "shard_lines": shard_lines,
+            "words": encoder.words,
         }
     )
     facts = {

@@ -13,6 +13,7 @@ import numpy as np
 from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from pipeline.files import read_json
 
+UNTAGGED = "XX"  # as in corpora.trees: the symbol of a word that nothing else is known of
 SPACE = "\u2581"
 SPECIAL = frozenset({PAD_ID, BOS_ID, EOS_ID, UNK_ID})
 
@@ -70,16 +71,41 @@ class Vocabulary:
         text = self._processor.decode(pieces)
         return text.replace(SPACE, " ").replace("\n", " ")
 
-    def encode_symbols(self, symbols: Iterable[str]) -> list[int]:
-        """Ids of tree symbols; unk_id for one that is not in the vocabulary."""
-        return [self._ids.get(symbol, UNK_ID) for symbol in symbols]
+    def encode_symbols(self, symbols: Iterable[str], *, words: bool = False) -> list[int]:
+        """Ids of tree symbols; unk_id for one that is not in the vocabulary.
 
-    def decode_symbols(self, ids: Iterable[int]) -> list[str]:
-        """The symbols before the first eos_id; ids that are no symbols become ""."""
+        words: symbols other than brackets are words that stand for themselves; see `word_ids`.
+        """
+        if not words:
+            return [self._ids.get(symbol, UNK_ID) for symbol in symbols]
+        symbols = list(symbols)
+        leaves = iter(self.word_ids([s for s in symbols if not s.startswith(("(", ")"))]))
+        return [
+            self._ids.get(symbol, UNK_ID) if symbol.startswith(("(", ")")) else next(leaves)
+            for symbol in symbols
+        ]
+
+    def word_ids(self, words: Sequence[str]) -> list[int]:
+        """For each word the id of its first piece, which its tree's symbol is too.
+
+        Where that is unk_id (an unseen character, no byte fallback) it is the id of XX instead,
+        since unk_id is never decoded.
+        """
+        first = [pieces[0] if pieces else UNK_ID for pieces in self._processor.encode(list(words))]
+        return [self._ids.get(UNTAGGED, UNK_ID) if piece == UNK_ID else piece for piece in first]
+
+    def decode_symbols(self, ids: Iterable[int], *, words: bool = False) -> list[str]:
+        """The symbols before the first eos_id; ids that are no symbols become "".
+
+        words: pieces stand for words, whose symbol is XX.
+        """
         names = []
         for index in ids:
             if index == EOS_ID:
                 break
-            known = self.n_pieces <= index < self.size
-            names.append(self.symbols[index - self.n_pieces] if known else "")
+            if self.n_pieces <= index < self.size:
+                names.append(self.symbols[index - self.n_pieces])
+            else:
+                piece = words and index < self.n_pieces and index not in SPECIAL
+                names.append(UNTAGGED if piece else "")
         return names

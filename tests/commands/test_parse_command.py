@@ -25,14 +25,14 @@ TREES = [
 ]
 
 
-def untrained(folder, favourite: str | None = None):
+def untrained(folder, favourite: str | None = None, tags: str = "keep"):
     """A model folder of random weights; they may prefer one symbol to all others by far."""
     text = ["the dog barks .", "x is big", "a big dog is the dog"]
     subwords = Subwords(model_type="bpe", vocab_size=400, max_sentences=100, seed=1)
     pieces = learn(text, n_pieces=290, subwords=subwords, corpus="toy")
     (folder / "subwords").mkdir()
     (folder / "subwords/subwords.model").write_bytes(pieces)
-    symbols = symbol_inventory(map(parse_tree, TREES), tags="keep")
+    symbols = symbol_inventory(map(parse_tree, TREES), tags=tags)
     write_json(folder / "subwords/symbols.json", symbols)
     config = ModelConfig(
         n_layers=1, d_model=16, d_ff=32, n_heads=2, d_k=8, d_v=8, dropout=0.0,
@@ -56,7 +56,7 @@ def untrained(folder, favourite: str | None = None):
         vocab_size=290 + len(symbols),
         subwords=folder / "subwords",
         card={},
-        tags="keep",
+        tags=tags,
     )
     return folder / "model"
 
@@ -87,11 +87,17 @@ def test_text_in_trees_out(parser, monkeypatch, capfdbinary):
     assert "sentences repaired: 0\n" in log
 
 
-@pytest.mark.parametrize("favourite", [None, "(S", ")S", "NN"])
-def test_constrained_search_needs_no_repair_whatever_the_weights(favourite, tmp_path):
+@pytest.mark.parametrize(
+    ("favourite", "tags"),
+    [
+        *((favourite, "keep") for favourite in (None, "(S", ")S", "NN")),
+        *((favourite, tags) for favourite in (None, "(S", "XX") for tags in ("drop", "words")),
+    ],
+)
+def test_constrained_search_needs_no_repair_whatever_the_weights(favourite, tags, tmp_path):
     """2 extra tokens are the smallest limit that holds a tree. A lover of "(S" opens brackets
     until closing is forced."""
-    translator = Translator(ModelFolder.open(untrained(tmp_path, favourite)), device="cpu")
+    translator = Translator(ModelFolder.open(untrained(tmp_path, favourite, tags)), device="cpu")
     lines = [" ".join(["dog"] * n_words) for n_words in (1, 2, 3, 7)]
     for extra in (2, 5, 40):
         decoding = translator.folder.decoding.model_copy(update={"max_extra_tokens": extra})

@@ -76,6 +76,49 @@ def test_random_weights_give_whole_trees_over_exactly_the_words(
         assert max(map(len, runs)) <= max_opens
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    sentences=st.lists(
+        st.tuples(st.lists(st.integers(3, N_PIECES - 1), max_size=9), st.integers(3, 40)),
+        min_size=1,
+        max_size=6,
+    ),
+)
+def test_words_that_stand_for_themselves_come_in_their_order(seed, sentences):
+    """tags "words": the token of the next word, which is no symbol, or a bracket; nothing else."""
+    generator = np.random.default_rng(seed)
+    leaves_of = [tokens for tokens, _ in sentences]
+    n_words = np.array([len(tokens) for tokens in leaves_of])
+    max_length = np.array([len(tokens) + extra for tokens, extra in sentences])
+
+    def choose(allowed_NV):
+        scores = generator.normal(size=allowed_NV.shape)
+        return np.where(allowed_NV, scores, -np.inf).argmax(axis=1)
+
+    outputs = decode(constraint(leaves=leaves_of), n_words, max_length, choose)
+    for tokens, words, limit in zip(outputs, leaves_of, max_length, strict=True):
+        assert len(tokens) <= limit
+        assert [token for token in tokens[:-1] if token < N_PIECES] == words
+        symbols = ["XX" if token < N_PIECES else SYMBOLS[token - N_PIECES] for token in tokens[:-1]]
+        assert symbols.count("XX") == len(words)
+        assert "NN" not in symbols
+        if words:
+            _, repairs = delinearise(symbols, ["w"] * len(words), tags="words")
+            assert repairs == Counter()
+
+
+def test_words_stay_with_their_sentence_when_hypotheses_are_reordered():
+    automaton = constraint(leaves=[[3, 4], [5]])
+    s, close_s = (N_PIECES + SYMBOLS.index(name) for name in ("(S", ")S"))
+    states = automaton.start(np.array([2, 1]), np.array([9, 9]))
+    states = automaton.advance(states, np.array([s, s]))
+    states = automaton.advance(automaton.select(states, np.array([1, 0])), np.array([5, 3]))
+    first, second = automaton.allowed(states)
+    assert np.flatnonzero(first).tolist() == [close_s]
+    assert np.flatnonzero(second[:N_PIECES]).tolist() == [4]
+
+
 @st.composite
 def cleaned_trees(draw):
     """Trees as clean() leaves them, over the labels of SYMBOLS, no run of brackets beyond 16."""

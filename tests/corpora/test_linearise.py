@@ -66,6 +66,8 @@ def test_the_papers_example():
     tree = parse_tree(EXAMPLE)
     assert " ".join(linearise(tree, tags="keep")) == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
     assert " ".join(linearise(tree, tags="drop")) == "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
+    line = "(S (NP John )NP (VP has (NP a dog )NP )VP . )S"
+    assert " ".join(linearise(tree, tags="words")) == line
 
 
 @settings(max_examples=200)
@@ -76,6 +78,7 @@ def test_linearising_is_undone_exactly(tree):
     plain = without_tags(tree)
     assert delinearise(linearise(tree, tags="drop"), words, tags="drop") == (plain, Counter())
     assert delinearise(linearise(tree, tags="keep"), words, tags="drop") == (plain, Counter())
+    assert delinearise(linearise(tree, tags="words"), words, tags="words") == (plain, Counter())
 
 
 @pytest.mark.parametrize("file", TREEBANKS)
@@ -91,6 +94,9 @@ def test_every_tree_of_the_treebanks_comes_back(file):
         assert not repairs
         assert again == without_tags(tree)
         assert [tag for tag in kept if tag[0] not in "()"] == [t for _, t in tagged_leaves(tree)]
+        themselves = linearise(tree, tags="words", known=frozenset(dropped))
+        assert [word for word in themselves if word[0] not in "()"] == words
+        assert delinearise(themselves, words, tags="words") == (again, repairs)
 
 
 @settings(max_examples=500)

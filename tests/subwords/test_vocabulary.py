@@ -90,6 +90,27 @@ def test_symbols_follow_the_pieces(vocabulary):
     assert vocabulary.decode_symbols([5, UNK_ID, 402]) == ["", "", "(NP"]
 
 
+@given(st.lists(TEXT.filter(lambda text: text and not set(text) & set(" ()")), max_size=6))
+def test_words_of_a_tree_are_the_first_pieces_of_the_source(vocabulary, words):
+    """tags "words": each word's symbol is the piece that it begins with in its sentence."""
+    symbols = ["(S", *words, ")S"]
+    ids = vocabulary.encode_symbols(symbols, words=True)
+    source = vocabulary.encode(" ".join(words))
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(vocabulary.encode(word)))
+    assert starts.pop() == len(source)
+    assert ids == [403, *(source[start] for start in starts), 401]
+    assert vocabulary.decode_symbols(ids, words=True) == ["(S", *["XX"] * len(words), ")S"]
+    assert vocabulary.decode_symbols([PAD_ID, UNK_ID, 900, 403], words=True) == ["", "", "", "(S"]
+    assert vocabulary.encode_symbols(["(NEW"], words=True) == [UNK_ID]
+
+
+def test_no_word_stands_as_unknown_which_is_never_decoded():
+    small = Vocabulary(model(n_pieces=120, byte_fallback=False), SYMBOLS)
+    assert UNK_ID not in small.word_ids(["dog", "漢", "漢字", "", "\u00a0"])
+
+
 def test_without_byte_fallback_unknown_characters_leave_no_mark():
     small = Vocabulary(model(n_pieces=120, byte_fallback=False))
     ids = small.encode("the 漢 dog")
