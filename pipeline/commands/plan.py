@@ -8,18 +8,21 @@ from pathlib import Path
 
 from pipeline.config.loading import Project, load_project
 from pipeline.evaluation.cost import Device, load_devices
-from pipeline.files import read_json
-from pipeline.results.costs import counted_flops
+from pipeline.results.pace import (
+    DECODING_SHARE,
+    HOUR,
+    Pace,
+    pace_of_device,
+    pace_of_rate,
+    pace_of_run,
+)
 from pipeline.results.planning import Corpus, Plan, download_bytes, plan_project
 
-PEAK_SHARE = 0.35  # of a data sheet's peak that training of this size is assumed to reach
-DECODING_SHARE = 0.1  # of the training's rate that beam search reaches
 MIB, GIB = 1 << 20, 1 << 30
-HOUR = 3600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scale", default="paper", help="demo, lab, paper ... (default paper)")
+    parser.add_argument("--scale", help="demo, lab, paper ... (default: config.yaml's)")
     parser.add_argument("--gpus", type=int, default=8, help="devices that train (default 8)")
     parser.add_argument("--device", default="h100", help="name in config/devices.yaml")
     parser.add_argument("--tflops", type=float, help="rate you measured, for one device")
@@ -29,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--utilisation",
         type=float,
-        help=f"share of the device's rate that is reached; default {PEAK_SHARE} of a data sheet's "
-        "peak, 1 of a measured or the paper's sustained rate",
+        help="share of the device's rate that is reached; by default one that falls with the "
+        "model's width, and 1 of a measured rate",
     )
     parser.add_argument("--config", default="config", help=argparse.SUPPRESS)
     parser.add_argument("--results", type=Path, default=Path("results"), help=argparse.SUPPRESS)
@@ -44,77 +47,52 @@ def run(args: argparse.Namespace) -> int:
     for option, value in (("--tflops", args.tflops), ("--utilisation", args.utilisation)):
         if value is not None and value <= 0:
             raise ValueError(f"{option} must be above 0: {value}")
-    project = load_project(args.config, {"scale": args.scale})
+    project = load_project(args.config, {"scale": args.scale} if args.scale else {})
     devices = load_devices(Path(args.config) / "devices.yaml")
     plans, corpora = plan_project(project, results=args.results)
-    rates = {plan.experiment: _rate(project, plan.experiment, devices, args) for plan in plans}
+    paces = {plan.experiment: _pace(project, plan.experiment, devices, args) for plan in plans}
     if args.json:
         data = {
             "experiments": [
-                {**asdict(plan), "device_hours": _hours(plan, rates)} for plan in plans
+                {
+                    **asdict(plan),
+                    "device_hours": paces[plan.experiment].device_hours(plan, devices=args.gpus),
+                    "wall_hours": paces[plan.experiment].wall_hours(plan, devices=args.gpus),
+                    "flops_per_second": paces[plan.experiment].flops_per_second,
+                    "rate": paces[plan.experiment].words,
+                }
+                for plan in plans
             ],
             "corpora": [asdict(corpus) for corpus in corpora],
         }
         print(json.dumps(data, indent=2))
         return 0
-    print("\n".join(_report(project, plans, corpora, rates, args)))
+    print("\n".join(_report(project, plans, corpora, paces, args)))
     return 0
 
 
-def _rate(
+def _pace(
     project: Project, experiment: str, devices: Mapping[str, Device], args: argparse.Namespace
-) -> tuple[str, float]:
-    """What the rate is, in words, and FLOPs a second that one device reaches."""
+) -> Pace:
     if args.like:
-        reached = _reached(args.like)
-        return f"{reached / 1e12:.3g} TFLOPS a device, reached by {args.like}", reached
+        return pace_of_run(args.like)
+    settings = project.experiments[experiment]
     if args.tflops:
-        share = 1.0 if args.utilisation is None else args.utilisation
-        return f"{args.tflops:g} TFLOPS as given, {share:.0%} of it", args.tflops * 1e12 * share
-    bf16 = project.experiments[experiment].training.precision == "bf16"
-    names = {name.casefold(): name for name in devices}
-    wanted = args.device.casefold()
-    name = names.get(f"{wanted}-bf16") if bf16 else None
-    name = name or names.get(wanted)
-    if name is None:
-        raise ValueError(
-            f"--device: no rate for {args.device!r}; add it to {args.config}/devices.yaml, give "
-            f"--tflops, or name one of: {', '.join(devices)}"
-        )
-    device = devices[name]
-    default = PEAK_SHARE if device.basis.startswith("data sheet") else 1.0
-    share = default if args.utilisation is None else args.utilisation
-    words = f"{name}, {device.tflops:g} TFLOPS ({device.basis}), {share:.0%} of it"
-    return words, device.tflops * 1e12 * share
-
-
-def _reached(path: Path) -> float:
-    """Counted FLOPs a second of one device in a finished run."""
-    train = read_json(path)
-    flops, seconds = counted_flops(train), train.get("elapsed_seconds")
-    if not flops or not seconds:
-        raise ValueError(f"--like: no counted FLOPs or no seconds in it: {path}")
-    return flops / seconds / train.get("ranks", 1)
-
-
-def _hours(plan: Plan, rates: Mapping[str, tuple[str, float]]) -> float:
-    """Device hours of training and decoding."""
-    rate = rates[plan.experiment][1]
-    decoding = plan.decoding_flops / (DECODING_SHARE * rate)
-    return (plan.training_flops / rate + decoding) / HOUR
+        return pace_of_rate(settings, tflops=args.tflops, utilisation=args.utilisation)
+    return pace_of_device(settings, devices, name=args.device, utilisation=args.utilisation)
 
 
 def _report(
     project: Project,
     plans: Sequence[Plan],
     corpora: Sequence[Corpus],
-    rates: Mapping[str, tuple[str, float]],
+    paces: Mapping[str, Pace],
     args: argparse.Namespace,
 ) -> list[str]:
     lines = [f"scale {project.scale.name} ({project.scale.title}), {args.gpus} devices"]
-    lines += sorted({f"rate: {words}" for words, _ in rates.values()})
-    rows = [_heads()] + [_row(plan, rates, args.gpus) for plan in plans]
-    rows.append(_total(plans, rates, args.gpus))
+    lines += sorted({f"rate: {pace.words}" for pace in paces.values()})
+    rows = [_heads()] + [_row(plan, paces[plan.experiment], args.gpus) for plan in plans]
+    rows.append(_total(plans, paces, args.gpus))
     return [
         *lines,
         "",
@@ -122,9 +100,10 @@ def _report(
         "",
         *_aligned(_corpus_rows(corpora)),
         "",
-        *_aligned(_stage_rows(project, plans, corpora, rates)),
+        *_aligned(_stage_rows(project, plans, corpora, paces, args.gpus)),
         "",
         *_assumptions(corpora),
+        *_waiting(plans, paces, args.gpus),
     ]
 
 
@@ -142,8 +121,7 @@ def _heads() -> tuple[str, ...]:
     )
 
 
-def _row(plan: Plan, rates: Mapping[str, tuple[str, float]], gpus: int) -> tuple[str, ...]:
-    hours = _hours(plan, rates)
+def _row(plan: Plan, pace: Pace, gpus: int) -> tuple[str, ...]:
     return (
         plan.experiment,
         str(plan.runs),
@@ -151,16 +129,15 @@ def _row(plan: Plan, rates: Mapping[str, tuple[str, float]], gpus: int) -> tuple
         f"{plan.tokens_a_side:.2e}",
         f"{plan.parameters / 1e6:.1f} M",
         f"{plan.training_flops + plan.decoding_flops:.2e}",
-        _shown(hours),
-        _shown(hours / gpus),
+        _shown(pace.device_hours(plan, devices=gpus)),
+        _shown(pace.wall_hours(plan, devices=gpus)),
         _size(plan.checkpoint_bytes + plan.model_bytes),
     )
 
 
-def _total(
-    plans: Sequence[Plan], rates: Mapping[str, tuple[str, float]], gpus: int
-) -> tuple[str, ...]:
-    hours = sum(_hours(plan, rates) for plan in plans)
+def _total(plans: Sequence[Plan], paces: Mapping[str, Pace], gpus: int) -> tuple[str, ...]:
+    device = sum(paces[plan.experiment].device_hours(plan, devices=gpus) for plan in plans)
+    wall = sum(paces[plan.experiment].wall_hours(plan, devices=gpus) for plan in plans)
     flops = sum(plan.training_flops + plan.decoding_flops for plan in plans)
     size = sum(plan.checkpoint_bytes + plan.model_bytes for plan in plans)
     runs = sum(plan.runs for plan in plans)
@@ -171,8 +148,8 @@ def _total(
         "",
         "",
         f"{flops:.2e}",
-        _shown(hours),
-        _shown(hours / gpus),
+        _shown(device),
+        _shown(wall),
         _size(size),
     )
 
@@ -199,11 +176,12 @@ def _stage_rows(
     project: Project,
     plans: Sequence[Plan],
     corpora: Sequence[Corpus],
-    rates: Mapping[str, tuple[str, float]],
+    paces: Mapping[str, Pace],
+    gpus: int,
 ) -> list[tuple[str, ...]]:
-    training = sum(plan.training_flops / rates[plan.experiment][1] for plan in plans) / HOUR
-    decoding = sum(plan.decoding_flops / rates[plan.experiment][1] for plan in plans)
-    decoding /= DECODING_SHARE * HOUR
+    decoding = sum(paces[plan.experiment].decoding_seconds(plan) for plan in plans) / HOUR
+    total = sum(paces[plan.experiment].device_hours(plan, devices=gpus) for plan in plans)
+    training = total - decoding
     needed = {corpus.name for corpus in corpora}
     fetched = download_bytes([c for c in project.corpora.values() if c.name in needed])
     sizes = {
@@ -223,8 +201,8 @@ def _stage_rows(
     for stage, size in sizes.items():
         operations = f"{flops[stage]:.2e}" if stage in flops else ""
         rows.append((stage, operations, _shown(hours.get(stage)), _size(size) if size else ""))
-    total = f"{sum(flops.values()):.2e}"
-    rows.append(("all", total, _shown(sum(hours.values())), _size(sum(sizes.values()))))
+    operations = f"{sum(flops.values()):.2e}"
+    rows.append(("all", operations, _shown(total), _size(sum(sizes.values()))))
     return rows
 
 
@@ -237,10 +215,25 @@ def _assumptions(corpora: Sequence[Corpus]) -> list[str]:
         lines.append(f"not counted, size unknown before it is read: {', '.join(unknown)}")
     return [
         *lines,
-        f"decoding is assumed to reach {DECODING_SHARE:.0%} of the training's rate; checkpoints "
-        "are those that remain at the end",
-        "small models reach far less of a large device than assumed: for those, --like a run of "
-        "their scale",
+        f"decoding is assumed to reach {DECODING_SHARE:.0%} of the training's rate, on one device "
+        "a run; checkpoints are those that remain at the end",
+        "a rate of your own: --tflops, or --like RUN/train.json of a run of this scale",
+    ]
+
+
+def _waiting(plans: Sequence[Plan], paces: Mapping[str, Pace], gpus: int) -> list[str]:
+    """Experiments whose updates take longer to start than to compute: more devices don't help."""
+    waiting = [
+        plan.experiment
+        for plan in plans
+        if paces[plan.experiment].start_seconds * plan.steps * plan.runs
+        > paces[plan.experiment].training_seconds(plan, devices=gpus) / 2
+    ]
+    if not waiting or gpus == 1:
+        return []
+    return [
+        "starting kernels takes more than half of the training time of experiments, which go "
+        f"hardly slower on fewer than {gpus} devices, so train them side by side: {len(waiting)}"
     ]
 
 

@@ -10,17 +10,23 @@ ORDER = ("table1", "table2", "table3", "table4")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scale", default="demo", help="demo, lab, paper ... (default demo)")
+    parser.add_argument("--scale", help="demo, lab, paper ... (default: config.yaml's)")
     parser.add_argument("--folder", type=Path, help="instead of results/SCALE/tables")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print to stdout; 1 if there is no table yet."""
-    folder = args.folder or Path("results") / args.scale / "tables"
+    folder = args.folder or Path("results") / (args.scale or _scale_of_config()) / "tables"
     if print_tables(folder):
         return 0
     print(f"no tables yet; `snakemake --cores all` makes them: {folder}", file=sys.stderr)
     return 1
+
+
+def _scale_of_config() -> str:
+    from pipeline.config.loading import load_project  # a moment that --folder need not wait for
+
+    return load_project("config", {}).scale.name
 
 
 def print_tables(folder: Path) -> int:

@@ -8,11 +8,11 @@ import torch
 from safetensors.torch import save_file
 
 from pipeline.__main__ import main
-from pipeline.commands.plan import DECODING_SHARE
 from pipeline.config.loading import load_project
 from pipeline.model.transformer import Transformer
 from pipeline.results import planning
 from pipeline.results.costs import counted_flops
+from pipeline.results.pace import DECODING_SHARE
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,17 +108,73 @@ def test_a_shared_download_counts_once():
     assert 0 < together < alone
 
 
-@pytest.mark.parametrize(("device", "factor"), [("P100", 1.0), ("H100", 0.35)])
-def test_hours_follow_from_the_rate(capsys, tmp_path, device, factor):
-    arguments = ["--scale", "paper", "--device", device, "--results", str(tmp_path)]
-    base = next(
-        plan
-        for plan in planned(capsys, *arguments)["experiments"]
-        if plan["experiment"] == "ende_base"
+def planned_base(capsys, tmp_path, *arguments, experiment="ende_base"):
+    found = planned(capsys, "--results", str(tmp_path), *arguments)["experiments"]
+    return next(plan for plan in found if plan["experiment"] == experiment)
+
+
+def test_hours_follow_from_the_rate(capsys, tmp_path):
+    """By hand: 40 % of a peak, less by d_model against 0.8 times the peak; 6 ms a layer on top."""
+    base = planned_base(capsys, tmp_path, "--scale", "paper", "--device", "h100", "--gpus", "4")
+    rate = 67e12 * 0.4 * 512 / (512 + 0.8 * 67)
+    seconds = base["training_flops"] / (4 * rate) + 100_000 * 6 * 0.006
+    decoding = base["decoding_flops"] / (0.1 * rate)
+    assert base["wall_hours"] == pytest.approx((seconds + decoding) / 3600)
+    assert base["device_hours"] == pytest.approx((4 * seconds + decoding) / 3600)
+
+
+@pytest.mark.parametrize(("experiment", "hours"), [("ende_base", 12.0), ("ende_big", 84.0)])
+def test_the_papers_own_hours_are_met(capsys, tmp_path, experiment, hours):
+    """Section 5.2: 12 hours and 3.5 days on 8 P100."""
+    found = planned_base(
+        capsys, tmp_path, "--scale", "paper", "--device", "P100", experiment=experiment
     )
-    tflops = {"P100": 9.5, "H100": 67.0}[device]
-    seconds = base["training_flops"] / (tflops * 1e12 * factor)
-    assert base["device_hours"] == pytest.approx(seconds / 3600, rel=0.01)
+    assert found["wall_hours"] == pytest.approx(hours, rel=0.2)
+
+
+def test_a_small_model_is_not_promised_the_rate_of_a_large_one(capsys, tmp_path):
+    """On a large GPU the demo's base trains no faster than its kernels start."""
+    small = planned_base(capsys, tmp_path, "--scale", "demo", "--device", "h200", "--gpus", "1")
+    assert small["wall_hours"] * 3600 > small["steps"] * 3 * 0.006
+    wide = planned_base(
+        capsys, tmp_path, "--scale", "demo", "--device", "h200", experiment="ende_big"
+    )
+    assert small["flops_per_second"] < 0.7 * wide["flops_per_second"] < 0.4 * 989e12
+
+
+@pytest.mark.parametrize(
+    ("options", "rate"),
+    [
+        (("--device", "h100", "--utilisation", "0.5"), 33.5e12),
+        (("--tflops", "20"), 20e12),
+        (("--tflops", "20", "--utilisation", "0.25"), 5e12),
+    ],
+)
+def test_a_rate_can_be_said(capsys, tmp_path, options, rate):
+    found = planned_base(capsys, tmp_path, "--scale", "paper", *options)
+    assert found["flops_per_second"] == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file"),
+        ("{", "JSONDecodeError"),
+        ("[1, 2]", "not the train.json of a finished run"),
+        ('{"scores": {}}', "not the train.json of a finished run"),
+        ('{"counted_flops": 1e12, "elapsed_seconds": 0, "ranks": 1}', "ZeroDivisionError"),
+        ('{"counted_flops": "many", "elapsed_seconds": 1, "ranks": 1}', "TypeError"),
+    ],
+)
+def test_a_bad_run_to_be_like_is_named(capsys, tmp_path, content, message):
+    path = tmp_path / "train.json"
+    if content is not None:
+        path.write_text(content)
+    assert main(["plan", "--like", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("plan: --like: ")
+    assert message in error
+    assert error.rstrip().endswith(str(path))
 
 
 def test_an_unknown_device_lists_those_there_are(capsys):
@@ -150,8 +206,7 @@ def test_the_rate_of_a_run_can_be_taken(capsys, tmp_path):
     }
     path = tmp_path / "train.json"
     path.write_text(json.dumps(train))
-    found = planned(capsys, "--scale", "demo", "--like", str(path), "--results", str(tmp_path))
-    base = next(plan for plan in found["experiments"] if plan["experiment"] == "ende_base")
+    base = planned_base(capsys, tmp_path, "--scale", "demo", "--like", str(path), "--gpus", "1")
     counted = counted_flops(train)
     seconds = base["training_flops"] / (counted / 100.0 / 2)
     assert base["device_hours"] > seconds / 3600  # decoding comes on top

@@ -1,6 +1,10 @@
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from pipeline.__main__ import main
 from pipeline.commands.tables import print_tables
@@ -16,6 +20,23 @@ def test_prints_tables_in_order_and_where_they_lie(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed.index("### table1") < printed.index("### table3")
     assert f"2 tables in {tmp_path}/ as csv, md" in printed
+
+
+@pytest.mark.parametrize("command", ["tables", "plan", "checkpoints"])
+def test_the_scale_is_that_of_config_unless_named(command, tmp_path, capsys, monkeypatch):
+    """A copy of the configuration that says lab; nothing was made there."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config" / "config.yaml"
+    path.write_text(path.read_text().replace("scale: demo", "scale: lab"))
+    monkeypatch.chdir(tmp_path)
+    main([command])
+    captured = capsys.readouterr()
+    shown = captured.out + captured.err
+    assert "scale lab" in shown or f"results{os.sep}lab" in shown
+    main([command, "--scale", "demo"])
+    captured = capsys.readouterr()
+    shown = captured.out + captured.err
+    assert "scale demo" in shown or f"results{os.sep}demo" in shown
 
 
 def test_no_tables_says_how_to_make_them(tmp_path, capsys):
