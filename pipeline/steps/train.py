@@ -39,7 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--on-stop", choices=("exit", "requeue"), default="exit")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--safety-minutes", type=float, default=10.0)
-    parser.add_argument("--tensorboard", action="store_true", help="write events too")
     parser.add_argument("--checkpoints", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True, help="train.json")
     options = parser.parse_args(arguments)
@@ -58,7 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         device=options.device,
         keep=options.keep,
         safety_minutes=options.safety_minutes,
-        tensorboard=options.tensorboard,
     )
     names = {name: getattr(options, name) for name in NAMES}
     again = ["pipeline.steps.train", *(sys.argv[1:] if arguments is None else arguments)]

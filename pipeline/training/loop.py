@@ -136,11 +136,7 @@ class Trainer:
         self.saved_at = time.monotonic()
         started = time.monotonic() - self.seconds
         updates = self.feed.updates(epoch=self.epoch, index=self.index)
-        with Metrics(
-            self.folder if self.rank.first else None,
-            step=self.step,
-            tensorboard=self.job.tensorboard,
-        ) as metrics:
+        with Metrics(self.folder if self.rank.first else None, step=self.step) as metrics:
             while self.step < last:
                 norm = self.update(next(updates))
                 self.seconds = time.monotonic() - started

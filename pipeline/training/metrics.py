@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.files import iter_lines, write_lines
 from pipeline.progress import log
+from pipeline.training.events import EventFile
 from pipeline.training.feed import Counts
 
 FILE = "metrics.jsonl"
@@ -33,7 +34,7 @@ class Metrics:
     dropped first. Without a folder (on ranks other than 0) nothing is written.
     """
 
-    def __init__(self, folder: Path | None, *, step: int, tensorboard: bool) -> None:
+    def __init__(self, folder: Path | None, *, step: int) -> None:
         self.stream = self.events = None
         self.logged = 0.0
         if folder is None:
@@ -42,10 +43,7 @@ class Metrics:
         if path.exists():
             write_lines(path, [line for line in iter_lines(path) if _step(line) <= step])
         self.stream = path.open("ab", buffering=0)
-        if tensorboard:
-            from torch.utils.tensorboard import SummaryWriter  # importing it takes a second
-
-            self.events = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+        self.events = EventFile(folder / "tensorboard", step=step)
 
     def __enter__(self) -> "Metrics":
         return self
@@ -60,9 +58,7 @@ class Metrics:
         if self.stream is None:
             return
         self.stream.write(json.dumps({"step": step, **values}).encode() + b"\n")
-        if self.events is not None:
-            for name, value in values.items():
-                self.events.add_scalar(name, value, step)
+        self.events.write(step, values)
         if "dev_perplexity" in values or time.monotonic() - self.logged > LOG_SECONDS:
             self.logged = time.monotonic()
             dev = values.get("dev_perplexity")

@@ -43,7 +43,6 @@ class Job:
     device: str = "auto"
     keep: int = 1
     safety_minutes: float = 10.0
-    tensorboard: bool = False
 
     def sections(self) -> dict[str, Any]:
         """What the weights depend on, as plain data."""
