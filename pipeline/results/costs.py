@@ -1,5 +1,6 @@
 """Training cost of a run as Table 2 states it: by time, as the paper did, and counted."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,16 +24,17 @@ class Rates:
     devices: Mapping[str, Device]
 
     def find(self, train: Mapping[str, Any]) -> tuple[str, Device] | None:
-        """The entry whose name stands in the run's device, for the run's precision; or None.
+        """The entry whose name is words of the run's device, for the run's precision; or None.
 
-        "NVIDIA H100 80GB HBM3" trained in bf16 is H100-bf16. The longest name wins.
+        "NVIDIA H100 80GB HBM3" trained in bf16 is H100-bf16. The longest name wins; an L40 is
+        no L4.
         """
         device = str(train.get("device", "")).casefold()
         bf16 = train.get("training", {}).get("precision") == "bf16"
         names = [
             name
             for name in self.devices
-            if name.endswith(BF16) == bf16 and name.removesuffix(BF16).casefold() in device
+            if name.endswith(BF16) == bf16 and _words(name.removesuffix(BF16), device)
         ]
         if not names:
             return None
@@ -62,6 +64,10 @@ class Rates:
             unknown
         )
         return "".join(parts) + "."
+
+
+def _words(name: str, device: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", device) is not None
 
 
 def counted_flops(train: Mapping[str, Any]) -> float | None:

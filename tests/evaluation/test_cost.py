@@ -34,6 +34,16 @@ def test_rates_of_the_paper(project_folder: Path) -> None:
     assert all(device.basis for device in devices.values())
 
 
+def test_rates_of_data_sheets(project_folder: Path) -> None:
+    """Peaks as the makers print them, dense; every entry says of which kind it is."""
+    devices = load_devices(project_folder / "config" / "devices.yaml")
+    peaks = {"V100": 15.7, "T4": 8.1, "A100": 19.5, "A100-bf16": 312.0, "H100": 67.0}
+    peaks |= {"H100-bf16": 989.0, "H200": 67.0, "H200-bf16": 989.0, "L4": 30.3, "L4-bf16": 121.0}
+    assert {name: devices[name].tflops for name in peaks} == peaks
+    kinds = ("paper: sustained", "data sheet", "measured: ")
+    assert all(device.basis.startswith(kinds) for device in devices.values())
+
+
 def test_a_user_adds_a_device(tmp_path: Path) -> None:
     path = tmp_path / "devices.yaml"
     path.write_text("devices:\n  Mine: {tflops: 12.5, basis: measured with a stopwatch}\n")
