@@ -1,14 +1,16 @@
-"""Commands for people: python -m pipeline translate | parse | score | tables | plan."""
+"""Commands for people: python -m pipeline translate | parse | score | tables | plan ..."""
 
 import argparse
 import importlib
 import os
 import signal
 import sys
+from typing import NoReturn
 
 COMMANDS = {
     "translate": "translate text with a trained model",
     "parse": "parse sentences with a trained parser",
+    "export": "export a trained model to Hugging Face or CTranslate2",
     "score": "score anyone's translations or trees",
     "tables": "print the tables that were made",
     "plan": "what a scale costs, before it is run",
@@ -16,12 +18,19 @@ COMMANDS = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (--help lists the options)\n")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; its module is imported only then. Returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m pipeline",
         description="Commands of Reattend.",
         epilog=f"commands:\n{listing}\n\nEach explains itself: python -m pipeline COMMAND --help",
@@ -30,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     name = parser.parse_args(arguments[:1]).command
     command = importlib.import_module(f"pipeline.commands.{name}")
-    own = argparse.ArgumentParser(prog=f"python -m pipeline {name}", description=COMMANDS[name])
+    own = _Parser(prog=f"python -m pipeline {name}", description=COMMANDS[name])
     command.add_arguments(own)
     try:
         return command.run(own.parse_args(arguments[1:]))

@@ -8,6 +8,7 @@ import argparse
 import sys
 import time
 
+from pipeline.commands.options import at_least
 from pipeline.corpora.penn_words import escape_brackets, penn_words
 from pipeline.corpora.trees import parse_tree, split_words
 from pipeline.files import iter_lines, write_lines
@@ -47,11 +48,10 @@ def run(args: argparse.Namespace) -> int:
     from pipeline.inference.translator import Translator, total_repairs
     from pipeline.model.folder import ModelFolder
 
+    at_least(1, beam_size=args.beam_size, max_tokens=args.max_tokens)
     folder = ModelFolder.open(args.model)
     if folder.kind != "parsing":
         raise ValueError(f"{args.model} is a model for {folder.kind}; parse needs a parsing model")
-    if args.beam_size is not None and args.beam_size < 1:
-        raise ValueError(f"--beam-size must be at least 1: {args.beam_size}")
     lines = [_words_line(line, args.tokens) for line in iter_lines(args.input or sys.stdin.buffer)]
     if args.drawing and not 1 <= args.line <= len(lines):
         raise ValueError(f"--line must be from 1 to the input's {len(lines)} lines: {args.line}")

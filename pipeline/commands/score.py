@@ -9,6 +9,7 @@ import json
 import sys
 from typing import Any
 
+from pipeline.commands.options import at_least
 from pipeline.evaluation.brackets import score_brackets
 from pipeline.evaluation.evalb_report import evalb_report
 from pipeline.evaluation.scores import Scored, compare, score_translations, score_trees
@@ -53,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if len(args.hypotheses) > 2:
         raise ValueError(f"--hypotheses takes one or two files: {len(args.hypotheses)}")
-    if args.resamples < 0:
-        raise ValueError(f"--resamples must be 0 or more: {args.resamples}")
+    at_least(0, resamples=args.resamples, seed=args.seed)
     references = read_lines(args.references)
     if args.evalb:
         if not args.trees or len(args.hypotheses) > 1:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from itertools import chain, repeat
 from pathlib import Path
 
+from pipeline.commands.options import at_least
 from pipeline.files import iter_byte_lines
 
 CHUNKS = (1, 8, 32, 128, 512)  # lines translated together: few at first, so that a reader sees some
@@ -45,14 +46,17 @@ def run(args: argparse.Namespace) -> int:
     from pipeline.inference.translator import BLANK, Translator
     from pipeline.model.folder import ModelFolder
 
+    at_least(1, nbest=args.nbest, processes=args.processes, max_tokens=args.max_tokens)
+    at_least(1, beam_size=args.beam_size)
+    at_least(0, length_penalty=args.length_penalty)
+    if args.beam_size and args.nbest > args.beam_size:
+        raise ValueError(f"--nbest must be at most --beam-size {args.beam_size}: {args.nbest}")
     folder = ModelFolder.open(find_model(args.model, results=Path(args.results)))
     if folder.kind != "translation":
         raise ValueError(f"this is a parsing model; use `python -m pipeline parse`: {args.model}")
     pair = "-".join(folder.languages)
     if args.languages and args.languages != pair:
         raise ValueError(f"the model translates {pair}, not: {args.languages}")
-    if args.processes < 1 or args.nbest < 1:
-        raise ValueError("--processes and --nbest must be at least 1")
     changes = {"beam_size": args.beam_size, "length_penalty": args.length_penalty}
     changes = {key: value for key, value in changes.items() if value is not None}
     if args.nbest > 1 and "beam_size" not in changes:

@@ -69,8 +69,13 @@ def test_nothing_in_nothing_out(call, model):
     [
         (["nowhere"], "no model folder and no run"),
         (["MODEL", "--languages", "en-fr"], "en-de"),
-        (["MODEL", "--beam-size", "0"], "beam_size"),
-        (["MODEL", "--nbest", "5", "--beam-size", "2"], "n_best"),
+        (["MODEL", "--beam-size", "0"], "--beam-size must be at least 1: 0"),
+        (["MODEL", "--nbest", "0"], "--nbest must be at least 1: 0"),
+        (["MODEL", "--nbest", "5", "--beam-size", "2"], "--nbest must be at most --beam-size 2: 5"),
+        (["MODEL", "--length-penalty", "nan"], "--length-penalty must be at least 0: nan"),
+        (["MODEL", "--length-penalty", "-1"], "--length-penalty must be at least 0: -1"),
+        (["MODEL", "--length-penalty", "inf"], "--length-penalty must be at least 0: inf"),
+        (["MODEL", "--max-tokens", "0"], "--max-tokens must be at least 1: 0"),
         (["MODEL", "--device", "cuda:77"], "device"),
         (["MODEL", "--processes", "0"], "--processes"),
         (["MODEL", "--input", "/no/such/file"], "/no/such/file"),
@@ -81,7 +86,24 @@ def test_errors_are_one_line_and_exit_code_1(call, model, arguments, words):
     code, lines, err = call(*arguments, given=b"the fox\n")
     assert (code, lines) == (1, [])
     assert words in err
-    assert "Traceback" not in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--beam-size", "four"], "--beam-size: invalid int value: 'four'"),
+        (["--precision", "fp8"], "--precision: invalid choice: 'fp8' (choose from"),
+        (["--beams", "4"], "unrecognized arguments: --beams 4"),
+    ],
+)
+def test_a_wrong_option_is_one_line_and_exit_code_2(model, arguments, words, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["translate", str(model), *arguments])
+    assert caught.value.code == 2
+    message = capsys.readouterr().err
+    assert words in message
+    assert message.count("\n") == 1
 
 
 def test_a_run_is_found_by_its_name(tmp_path):

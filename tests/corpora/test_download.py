@@ -146,8 +146,8 @@ def test_every_corpus_file_is_valid(project_folder):
     ("change", "said"),
     [
         ({"source": {"kind": "files", "downloads": {}, "splits": {}}}, "no train split"),
-        ({"languages": ["words", "trees"]}, "languages must be"),
-        ({"tags": "drop"}, "tags must be"),
+        ({"languages": ["words", "trees"]}, "languages: must be"),
+        ({"tags": "drop"}, "tags: must be"),
         ({"vocabulary": 3}, "vocabulary"),
     ],
 )

@@ -176,7 +176,7 @@ def test_command_on_trees(files: Path, capsys: pytest.CaptureFixture[str]) -> No
         (
             ["--hypotheses", "hyp.de", "--references", "ref.de", "--languages", "en-de",
              "--resamples", "-1"],
-            "0 or more: -1",
+            "--resamples must be at least 0: -1",
         ),
     ],
 )  # fmt: skip

@@ -15,13 +15,9 @@ SIZES = {"train": 30, "dev": 5, "test": 5}
 def _corpus(target: str | None, **changes) -> str:
     section = {
         "name": "grammar",
-        "title": "Sentences of the grammar",
         "kind": "translation" if target else "parsing",
         "languages": ["en", target] if target else ["words", "trees"],
-        "test_sets": {"train": "train", "dev": "dev", "test": "test"},
         "source": {"kind": "grammar", "target_language": target, "sizes": SIZES, "seed": 4},
-        "filters": {},
-        "subwords": {"model_type": "bpe", "vocab_size": 500, "max_sentences": 1000, "seed": 1},
         **({} if target else {"tags": "keep"}),
         **changes,
     }

@@ -1,4 +1,4 @@
-"""A corpus file is read by its own corpus alone."""
+"""A corpus file is read by its own corpus alone, each of its sections by the steps it is for."""
 
 import yaml
 
@@ -32,6 +32,18 @@ def test_changing_one_corpus_file_reruns_only_what_depends_on_it(fresh):
     edit(fresh, "tiny_fr", subwords={"vocab_size": 310})
     assert not fresh.planned(TARGETS["tiny"])
     planned = fresh.planned(*TARGETS.values())
-    assert (planned["learn_subwords"], planned["encode"]) == (1, 1)
+    assert planned == {"learn_subwords": 1, "encode": 1}
     fresh.make(*TARGETS.values())
+    assert not fresh.planned(*TARGETS.values())
+
+    edit(fresh, "tiny_fr", filters={"max_words": 12})
+    planned = fresh.planned(*TARGETS.values())
+    assert planned == {"prepare": 1, "learn_subwords": 1, "encode": 1}
+
+    edit(fresh, "tiny_fr", filters={"max_words": None}, source={"seed": 2})
+    planned = fresh.planned(*TARGETS.values())
+    assert planned == {"generate": 1, "prepare": 1, "learn_subwords": 1, "encode": 1}
+
+    edit(fresh, "tiny_fr", source={"seed": 1}, test_sets={"dev": "another name"})
+    path.write_text(path.read_text().replace("title: ", "title: A new "))
     assert not fresh.planned(*TARGETS.values())

@@ -1,0 +1,87 @@
+"""The export command as a person calls it."""
+
+import importlib.util
+
+import pytest
+
+from pipeline.__main__ import main
+from pipeline.commands import export
+
+
+@pytest.fixture
+def call(capfd):
+    """Gives exit code, text on stdout, text on stderr."""
+
+    def run(*arguments):
+        code = main(["export", *map(str, arguments)])
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("format_", export.PACKAGES)
+def test_an_exported_model_translates_the_same(call, toy_model_folder, tmp_path, format_):
+    pytest.importorskip(export.PACKAGES[format_])
+    (tmp_path / "text").write_text("the red fox\n\na dog ran\nbig house and small fox\n")
+    arguments = ("--format", format_, "--output", tmp_path / "made")
+    code, out, err = call(toy_model_folder, *arguments, "--sentences", tmp_path / "text")
+    assert (code, out) == (0, "")
+    same = err[err.index("same translations: ") :].split()
+    assert same[2] == same[4]
+    code, _, err = call(toy_model_folder, *arguments)
+    assert code == 1
+    assert "--output must be a new or an empty folder" in err
+
+
+def test_a_model_that_translates_otherwise_is_an_error(
+    call, toy_model_folder, tmp_path, monkeypatch
+):
+    pytest.importorskip("ctranslate2")
+    from pipeline.inference import export_check
+
+    monkeypatch.setattr(export_check, "_ctranslate2", lambda exported: lambda *_: [])
+    (tmp_path / "text").write_text("".join(f"{word} fox\n" for word in "abcdefghij"))
+    code, _, err = call(
+        toy_model_folder, "--format", "ctranslate2", "--output", tmp_path / "made",
+        "--sentences", tmp_path / "text",
+    )  # fmt: skip
+    compared = int(err.split("same translations: ")[1].split()[2])
+    assert code == (1 if compared else 0)
+    assert compared == 0 or "translates otherwise than" in err
+
+
+@pytest.mark.parametrize(
+    ("format_", "code", "said"),
+    [
+        ("ctranslate2", 1, "export: --format ctranslate2 needs a package: pip install ctranslate2"),
+        ("transformers", 0, "not compared; that needs a package: pip install transformers"),
+    ],
+)
+def test_a_missing_package_is_named(
+    call, toy_model_folder, tmp_path, monkeypatch, format_, code, said
+):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        export, "find_spec", lambda name: None if name == export.PACKAGES[format_] else find(name)
+    )
+    found = call(toy_model_folder, "--format", format_, "--output", tmp_path / "made")
+    assert found[0] == code
+    assert said in found[2]
+    assert (tmp_path / "made").exists() == (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere", "--format", "transformers"], "no model folder and no run"),
+        (["MODEL", "--format", "transformers", "--quantization", "int8"], "--quantization is for"),
+        (["MODEL", "--format", "transformers", "--sentences", "/no/such"], "/no/such"),
+    ],
+)
+def test_errors_are_one_line(call, toy_model_folder, tmp_path, arguments, said):
+    arguments = [toy_model_folder if argument == "MODEL" else argument for argument in arguments]
+    code, out, err = call(*arguments, "--output", tmp_path / "made")
+    assert (code, out) == (1, "")
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "made").exists()
