@@ -46,7 +46,14 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush to
         return 128 + signal.SIGPIPE
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        what = error.strerror or error
+        print(
+            f"{name}: {error.filename}: {what}" if error.filename else f"{name}: {what}",
+            file=sys.stderr,
+        )
+        return 1
+    except ValueError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.gpus < 1:
         raise ValueError(f"--gpus must be 1 or more: {args.gpus}")
     for option, value in (("--tflops", args.tflops), ("--utilisation", args.utilisation)):
-        if value is not None and value <= 0:
+        if value is not None and not 0 < value < math.inf:
             raise ValueError(f"{option} must be above 0: {value}")
     project = load_project(args.config, {"scale": args.scale} if args.scale else {})
     devices = load_devices(Path(args.config) / "devices.yaml")

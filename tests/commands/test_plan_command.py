@@ -218,3 +218,11 @@ def test_the_rate_of_a_run_can_be_taken(capsys, tmp_path):
 def test_numbers_that_make_no_sense_are_refused(capsys, option):
     assert main(["plan", option, "0"]) == 1
     assert option in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--tflops", "nan"), ("--tflops", "inf"), ("--utilisation", "0")]
+)
+def test_a_rate_that_is_none_is_refused(capsys, option, value):
+    assert main(["plan", option, value]) == 1
+    assert f"plan: {option} must be above 0: {float(value)}\n" == capsys.readouterr().err

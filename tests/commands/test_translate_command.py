@@ -78,7 +78,7 @@ def test_nothing_in_nothing_out(call, model):
         (["MODEL", "--max-tokens", "0"], "--max-tokens must be at least 1: 0"),
         (["MODEL", "--device", "cuda:77"], "device"),
         (["MODEL", "--processes", "0"], "--processes"),
-        (["MODEL", "--input", "/no/such/file"], "/no/such/file"),
+        (["MODEL", "--input", "/no/such/file"], "translate: /no/such/file: No such file"),
     ],
 )
 def test_errors_are_one_line_and_exit_code_1(call, model, arguments, words):
