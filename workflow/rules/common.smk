@@ -121,6 +121,27 @@ def corpus(wildcards):
     return PROJECT.corpus_of(RUNS[wildcards.run][0])
 
 
+def same_training(run):
+    """What names a training: runs that agree in it share one folder of checkpoints."""
+    name, seed = RUNS[run]
+    found = PROJECT.experiments[name]
+    return (
+        PROJECT.corpus_of(name).name,
+        section(found.model),
+        section(found.training),
+        seed,
+    )
+
+
+FIRST_OF = {same_training(run): run for run in reversed(RUNS)}
+
+
+def twin(wildcards):
+    """The manifest of an earlier run that is the same training, which this one waits for."""
+    first = FIRST_OF[same_training(wildcards.run)]
+    return [] if first == wildcards.run else f"{R}/runs/{first}/train.json"
+
+
 def corpus_path(path):
     """An input function: `path` below the folder of the corpus that a run trains on."""
     return lambda wildcards: f"{R}/corpora/{corpus(wildcards).name}/{path}".format(

@@ -8,6 +8,7 @@ rule train:
         encoded=corpus_path("encoded"),
         buckets=corpus_path("buckets"),
         subwords=corpus_path("subwords"),
+        twin=twin,
     output:
         "<results>/runs/{run}/train.json",
     log:
