@@ -19,6 +19,7 @@ from pipeline.results.published import PublishedLayers
 
 FAINT = 0.03  # attention below this is not drawn
 POSITIONS_SHOWN = 100
+TITLE_WORDS = 4
 
 
 def draw_positions(d_model: int) -> Drawn:
@@ -151,7 +152,8 @@ def _draw_fan(
         f"Encoder self-attention of {where} from {choice.reason}. Left: a colour a head, strength "
         "by weight; right: the same weights."
     )
-    return Drawn(name, "Attention over a long distance (Figure 3)", caption, figure)
+    title = f"Attention over a long distance (Figure 3): {_opening(words)}"
+    return Drawn(name, title, caption, figure)
 
 
 def _draw_columns(
@@ -172,7 +174,12 @@ def _draw_columns(
     if choice.query is not None:
         title = "Heads that look at one word (Figure 4)"
     caption = f"Encoder self-attention of {where}; {choice.reason}. Strength by weight."
-    return Drawn(name, title, caption, figure)
+    return Drawn(name, f"{title}: {_opening(words)}", caption, figure)
+
+
+def _opening(words: Sequence[str]) -> str:
+    """The sentence's first words, by which people tell its figures from another's."""
+    return f"“{' '.join(words[:TITLE_WORDS])} …”"
 
 
 def _two_lines(ax: Axes, words: Sequence[str], *, query: int | None) -> None:

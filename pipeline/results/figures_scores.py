@@ -25,8 +25,9 @@ ROW_INCHES = 0.19
 def draw_ablation(frame: pd.DataFrame, *, scale: str) -> Drawn:
     """Table 3 as distances from base, the paper's beside ours; `frame` is the table's.
 
-    A row not run has no mark of ours. An undertrained row is hollow; axes do not stretch for it:
-    beyond their range it stands at the edge with its value.
+    Bars are the deviation over seeds, where there are several. A row not run has no mark of ours.
+    An undertrained row is hollow; axes do not stretch for it: beyond their range it stands at the
+    edge with its value.
     """
     rows = frame.iloc[1:].reset_index(drop=True)
     groups = list(dict.fromkeys(rows["group"]))
@@ -35,16 +36,26 @@ def draw_ablation(frame: pd.DataFrame, *, scale: str) -> Drawn:
     figure, (axes,) = new_figure(height_inches=height, columns=2, sharey=True)
     base = frame.iloc[0]
     undertrained = (rows["remark"] == "undertrained").to_numpy()
-    for ax, paper, ours, heading in (
-        (axes[0], rows["paper_from_base"], rows["from_base"], "tokenized_bleu, from base"),
+    for ax, paper, ours, deviations, heading in (
+        (
+            axes[0],
+            rows["paper_from_base"],
+            rows["from_base"],
+            rows["from_base_deviation"],
+            "tokenized_bleu, from base",
+        ),
         (
             axes[1],
             100 * (rows["paper_perplexity"] / base["paper_perplexity"] - 1),
             100 * (rows["perplexity"] / base["perplexity"] - 1),
+            100 * rows["perplexity_deviation"] / base["perplexity"],
             "perplexity, % from base",
         ),
     ):
         _draw_distances(ax, positions, paper.to_numpy(float), ours.to_numpy(float), undertrained)
+        if deviations.notna().any():
+            bars = {"fmt": "none", "ecolor": OURS, "elinewidth": 1.0, "capsize": 2.0}
+            ax.errorbar(ours.to_numpy(float), positions, xerr=deviations.to_numpy(float), **bars)
         ax.set_xlabel(heading)
     axes[0].set_yticks(positions, [f"{row.group}  {row.row}" for row in rows.itertuples()])
     for tick, blank in zip(axes[0].get_yticklabels(), rows["tokenized_bleu"].isna(), strict=True):
@@ -55,6 +66,8 @@ def draw_ablation(frame: pd.DataFrame, *, scale: str) -> Drawn:
         f"discs ours at scale {scale}; hollow: undertrained, with its value where it lies beyond "
         "the axis; grey labels: not run."
     )
+    if frame["n_seeds"].max() > 1:
+        caption += " Bars: sample deviation over seeds."
     return Drawn("ablation", "Variations of Table 3 against base", caption, figure)
 
 
@@ -155,6 +168,7 @@ def draw_bleu_by_length(systems: dict[str, list[Translations]]) -> Drawn:
     axes[0].set_ylabel("sacrebleu")
     caption = (
         "sacrebleu (13a, cased) of test sentences grouped by the length of their source, in "
-        "groups of about equal size; the second line of each tick is the number of sentences."
+        "groups of about equal size; the second line of each tick is the number of sentences. Of "
+        "an experiment with several seeds the first is shown."
     )
     return Drawn("bleu_by_length", "BLEU against sentence length", caption, figure)

@@ -116,7 +116,7 @@ def draw_learning_rate(curves: Sequence[Curves]) -> Drawn:
     figure, axes = new_figure(height_inches=2.6)
     ax = axes[0, 0]
     seen: list[tuple[object, ...]] = []
-    for run in curves:
+    for run in sorted(curves, key=lambda run: run.train["model"]["d_model"]):  # the highest first
         training, d_model = run.train["training"], run.train["model"]["d_model"]
         scale, warmup = training["learning_rate_scale"], training["warmup_steps"]
         schedule = (d_model, warmup, scale)

@@ -47,6 +47,7 @@ tabular-nums}
 .results tbody tr.rule td{border-top:1px solid #999}
 .results tbody:last-of-type tr:last-child td{border-bottom:2px solid}
 .results tr.ours td{font-weight:600}
+.results .interval{display:block;font-size:.85em;font-weight:400;color:#444}
 .notes{font:13px/1.5 system-ui,sans-serif;padding-left:1.2em;max-width:60em;overflow-wrap:anywhere}
 .wide{overflow-x:auto}
 """
@@ -101,8 +102,8 @@ def _pipes(columns: tuple[Column, ...], rows: list[list[str]]) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Escape what Markdown would take for markup; underscores within words are none."""
-    return re.sub(r"([\\*`<])", r"\\\1", text)
+    """Escape what Markdown would take for markup; underscores within words and "< 5" are none."""
+    return re.sub(r"([\\*`]|<(?=[A-Za-z/!?]))", r"\\\1", text)
 
 
 def to_latex(table: Table) -> str:
@@ -197,6 +198,13 @@ def _html_heading(column: Column) -> str:
     return html.escape(column.heading).replace(", ", ",<br>")
 
 
+def _html_cell(cell: str) -> str:
+    """An interval stands smaller, below its value: tables stay narrow."""
+    value, bracket, interval = cell.partition(" [")
+    below = f' <span class="interval">[{html.escape(interval)}</span>' if bracket else ""
+    return html.escape(value) + below
+
+
 def _html_section(table: Table, section: Section) -> str:
     lines = []
     if len(table.sections) > 1:
@@ -205,7 +213,7 @@ def _html_section(table: Table, section: Section) -> str:
     for row in section.rows:
         kinds = [kind for kind, on in (("ours", row.ours), ("rule", row.rule_above)) if on]
         cells = "".join(
-            f'<td class="{column.align}">{html.escape(cell)}</td>'
+            f'<td class="{column.align}">{_html_cell(cell)}</td>'
             for column, cell in zip(table.columns, row.cells, strict=True)
         )
         mark = f' class="{" ".join(kinds)}"' if kinds else ""

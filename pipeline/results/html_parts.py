@@ -65,7 +65,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     )
 
 
-def details(summary: str, body: str, *, identifier: str = "") -> str:
-    """A part that opens on demand; `summary` is plain text."""
+def details(summary: str, body: str, *, identifier: str = "", shown: bool = False) -> str:
+    """A part that opens on demand, or is open at first; `summary` is plain text."""
     mark = f' id="{text(identifier)}"' if identifier else ""
+    mark += " open" * shown
     return f"<details{mark}><summary>{text(summary)}</summary>{body}</details>"

@@ -25,6 +25,7 @@ SPREAD = 1.4  # mean of squared lengths over squared mean length
 ASSUMED_LENGTHS = {
     ("files", "translation"): (30, 31),
     ("files", "parsing"): (30, 65),
+    ("self_training", "parsing"): (30, 65),
     ("grammar", "translation"): (13, 15),
     ("grammar", "parsing"): (12, 27),
 }
@@ -168,7 +169,7 @@ def download_bytes(configs: Sequence[CorpusConfig]) -> int:
 
 def _downloads(config: CorpusConfig) -> tuple[Mapping[str, int], int]:
     """Bytes by file of the first remote that states them, and how many files state none."""
-    if config.source.kind == "grammar":
+    if config.source.kind != "files":
         return {}, 0
     known: dict[str, int] = {}
     unknown = 0
@@ -185,6 +186,9 @@ def _lines(config: CorpusConfig) -> tuple[dict[str, int], tuple[str, ...]]:
     """Sentences by split, and the names of texts whose size is not stated."""
     if config.source.kind == "grammar":
         return dict(config.source.sizes), ()
+    if config.source.kind == "self_training":
+        kept = round(config.source.share * config.source.raw.max_sentences)
+        return {"train": kept}, (f"treebank {config.source.treebank}",)
     counts: dict[str, int] = {}
     unknown = []
     for split, parts in config.source.splits.items():

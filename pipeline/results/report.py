@@ -118,7 +118,7 @@ def _translations(found: Sequence[Evaluation]) -> str:
         seen.add(scores["experiment"])
         body = translations_html(evaluation.text(scores["run"]), signature=entry["signature"])
         heading = f"{scores['run']}, {scores['test_set']}: sacrebleu {entry['score']:.1f}"
-        parts.append(details(heading, body))
+        parts.append(details(heading, body, shown=not parts))
     return "".join(parts)
 
 
@@ -133,7 +133,7 @@ def _trees(found: Sequence[Evaluation]) -> str:
         gold = read_lines(evaluation.corpus / "text" / f"{scores['split']}.trees")
         body = trees_html(read_lines(evaluation.folder / "hypotheses.txt"), gold)
         heading = f"{scores['run']}, {scores['test_set']}: bracket_f1 {entry['score']:.1f}"
-        parts.append(details(heading, body))
+        parts.append(details(heading, body, shown=not parts))
     return "".join(parts)
 
 

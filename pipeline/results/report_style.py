@@ -15,7 +15,11 @@ a{color:#0b5394}
 nav a{text-decoration:none}
 nav a:hover,nav a:focus{text-decoration:underline}
 article{margin-bottom:2.2rem}
-.wide{overflow-x:auto;max-width:100%}
+.wide{overflow-x:auto;max-width:100%;background:linear-gradient(to right,#fff 30%,#fff0),
+linear-gradient(to left,#fff 30%,#fff0) 100% 0,linear-gradient(to right,#0003,#0000),
+linear-gradient(to left,#0003,#0000) 100% 0;background-repeat:no-repeat;
+background-size:2rem 100%,2rem 100%,.7rem 100%,.7rem 100%;
+background-attachment:local,local,scroll,scroll}
 .results td:first-child,.results thead th:first-child{position:sticky;left:0;background:#fff}
 .results td.left{min-width:3em}
 .results td{white-space:nowrap}
@@ -40,6 +44,7 @@ dt{color:#555;font-size:.9rem}
 dd{margin:0;overflow-wrap:anywhere}
 pre{overflow-x:auto}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dt{margin-top:.3rem}
-body{padding:0 .7rem 3rem}.results td.left{white-space:normal;min-width:5rem}}
+body{padding:0 .7rem 3rem}.results td.left{white-space:normal;min-width:6.5rem}
+.results td.left:first-child{min-width:3rem}}
 @media print{nav{display:none}.wide{overflow:visible}details>*{display:block}}
 """

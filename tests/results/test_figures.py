@@ -19,7 +19,7 @@ from pipeline.results.figures_scores import (
     draw_ablation,
     length_bins,
 )
-from pipeline.results.figures_training import draw_learning_rate, panels_of
+from pipeline.results.figures_training import draw_curves, draw_learning_rate, panels_of
 from pipeline.results.metrics import read_curves, smooth
 from pipeline.results.published import load_published
 from pipeline.results.runs import gather_runs, read_manifests
@@ -174,6 +174,43 @@ def test_ablation_shows_distances_from_base(demo_scale, paths):
     assert math.isclose(paper.get_offsets()[row][0], 23.7 - 25.8)
     others = np.delete(np.asarray(ours.get_offsets())[:, 0], row)
     assert np.isnan(others.astype(float)).all()
+
+
+def test_ablation_has_bars_over_seeds(demo_scale, paths):
+    """Distances of seeds 1 and 2 from base are -10 and -13: 2.12 on each side of their mean."""
+    for seed, lower in ((1, 10.0), (2, 13.0)):
+        demo_scale.score("ende_base", seed, split="dev", bleu=80.0)
+        demo_scale.score("table3_c_n2", seed, split="dev", bleu=80.0 - lower)
+        demo_scale.perplexity("ende_base", seed, value=4.0)
+        demo_scale.perplexity("table3_c_n2", seed, value=4.0 + lower / 10)
+    published = load_published(paths.paper / "table3.yaml")
+    manifests = read_manifests(demo_scale.scores), read_manifests(demo_scale.perplexities)
+    runs = gather_runs(
+        trains={}, scores=manifests[0], perplexities=manifests[1], scale="demo", split="dev"
+    )
+    rates = Rates(load_devices(paths.root / "config" / "devices.yaml"))
+    drawn = draw_ablation(build_table(published, runs, rates=rates).frame, scale="demo")
+    for ax, low, high in zip(
+        drawn.figure.axes, (-11.5 - 4.5**0.5, 28.75 - 5.303), (-11.5 + 4.5**0.5, 28.75 + 5.303),
+        strict=True,
+    ):  # fmt: skip
+        (bars,) = ax.containers
+        ends = np.concatenate([s[:, 0] for s in bars.lines[2][0].get_segments() if len(s)])
+        ends = ends[~np.isnan(ends)]
+        assert ends == pytest.approx([low, high], rel=1e-3)
+    assert "deviation over seeds" in drawn.caption
+
+
+def test_curves_of_all_seeds_are_drawn_and_the_legend_names_each_once(demo_scale):
+    for seed in (1, 2, 3):
+        demo_scale.train("ende_base", seed)
+    curves = [read_curves(json.loads(path.read_text())) for path in demo_scale.trains]
+    panel = {"English to German": [("base", curves)]}
+    texts = dict.fromkeys(("name", "title", "heading", "caption"), "x")
+    ax = draw_curves(panel, key="loss", **texts).figure.axes[0]
+    assert len(ax.lines) == 3
+    assert len({line.get_color() for line in ax.lines}) == 1
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["base"]
 
 
 def test_heads_and_word_can_be_chosen_by_hand(demo_scale, paths, tmp_path):

@@ -5,7 +5,7 @@ import subprocess
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.results.formats import latex, to_html, to_latex, to_markdown
@@ -60,11 +60,13 @@ class Cells(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if self.open and self.open[-1] == "td":
+        if self.open[-1:] == ["td"] or self.open[-2:] == ["td", "span"]:
             self.cells[-1] += data
 
 
 @given(TEXT, TEXT)
+@example("82.0", "82.03 ± 0.20 [79.83, 84.23]")
+@example(" [", "a [b] [c")
 def test_html_gives_back_every_cell(first, second):
     parser = Cells()
     parser.feed(to_html(table(first, second)))

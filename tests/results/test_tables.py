@@ -142,7 +142,7 @@ def test_distance_from_base_is_tested_and_marked(demo_scale, paths, loss, signif
     assert found["from_base_test"] == "approximate randomisation, 10000 trials, seed 12345"
     assert cells_of(built, "n_layers 2", "ours, from base") == ["−10.0" + "‡" * significant]
     shown = "<0.001" if expected < 0.001 else f"{expected:.3f}"
-    assert cells_of(built, "n_layers 2", "p-value") == [shown]
+    assert cells_of(built, "n_layers 2", "p") == [shown]
     assert any("approximate randomisation" in note for note in built.notes)
     untested = row(built.frame, "ende_base")
     assert math.isnan(untested["from_base_p_value"])
