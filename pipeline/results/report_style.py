@@ -21,8 +21,8 @@ linear-gradient(to left,#0003,#0000) 100% 0;background-repeat:no-repeat;
 background-size:2rem 100%,2rem 100%,.7rem 100%,.7rem 100%;
 background-attachment:local,local,scroll,scroll}
 .results td:first-child,.results thead th:first-child{position:sticky;left:0;background:#fff}
-.results td.left{min-width:3em}
 .results td{white-space:nowrap}
+.results td.left{min-width:3em;max-width:14rem;white-space:normal}
 .results td,.results th{padding-left:.55em;padding-right:.55em}
 figure{margin:0 0 2rem}
 figure img{display:block;width:100%;min-width:40rem;max-width:60rem;height:auto}
@@ -44,7 +44,7 @@ dt{color:#555;font-size:.9rem}
 dd{margin:0;overflow-wrap:anywhere}
 pre{overflow-x:auto}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dt{margin-top:.3rem}
-body{padding:0 .7rem 3rem}.results td.left{white-space:normal;min-width:6.5rem}
+body{padding:0 .7rem 3rem}.results td.left{min-width:6.5rem}
 .results td.left:first-child{min-width:3rem}}
 @media print{nav{display:none}.wide{overflow:visible}details>*{display:block}}
 """

@@ -1,5 +1,9 @@
 import math
+import os
+import resource
 import statistics
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -185,6 +189,26 @@ def test_distances_over_seeds_use_those_that_both_have(demo_scale, paths):
     assert found["from_base_p_value"] == expected
     assert math.isclose(found["from_base"], (81 + 86) / 2 - (81 + 86 + 89) / 3)
     assert found["from_base_deviation"] == 0.0
+
+
+def test_a_table_of_twenty_tested_rows_takes_under_five_seconds(demo_scale, paths, tmp_path):
+    """CPU seconds of the whole step: a busy machine makes none of them."""
+    demo_scale.everything()
+    for path in demo_scale.scores:
+        if "/dev/" in str(path):
+            demo_scale.statistics(path.parents[2].name.partition("-")[0], split="dev", loss=0.01)
+    command = [sys.executable, "-m", "pipeline.steps.table3"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [*command, *demo_scale.arguments("table3", tmp_path / "table3")],
+        cwd=paths.root,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5.0
+    read = pd.read_csv(tmp_path / "table3.csv")
+    assert read["from_base_p_value"].notna().sum() == 19
 
 
 def test_other_references_are_not_tested_and_stale_counts_are_named(demo_scale, paths):
