@@ -8,6 +8,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/parsing.smk"
 include: "workflow/rules/results.smk"
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from pipeline.config.schema import Closed, Count, Name
+from pipeline.config.self_training import SelfTrainingSource
 
 Split = Literal["train", "dev", "test"]
 Format = Literal["text", "sgml", "brackets", "jsonl", "sqlite"]
@@ -233,11 +234,13 @@ class Sides(Closed):
 class RawCorpus(Sides):
     """What downloading and generating need."""
 
-    source: GrammarSource | FileSource = Field(discriminator="kind")
+    source: GrammarSource | FileSource | SelfTrainingSource = Field(discriminator="kind")
     refused: tuple[Refusal, ...] = Field(default=(), strict=False)
 
     @model_validator(mode="after")
     def complete_splits(self) -> Self:
+        if self.source.kind == "self_training":
+            return self
         given = self.source.splits if self.source.kind == "files" else self.source.sizes
         for split in ("train", "dev", "test"):
             if not given.get(split):

@@ -9,7 +9,9 @@ from pathlib import Path
 from pipeline.config.corpus import CorpusConfig
 from pipeline.config.scale import Config, Scale
 from pipeline.config.schema import Closed
+from pipeline.config.search import SearchFile
 from pipeline.config.sections import ExperimentFile
+from pipeline.config.self_training import INHERITED
 
 FOLDER = Path("config/schema")
 FILES: dict[str, tuple[type[Closed], tuple[str, ...]]] = {
@@ -17,6 +19,7 @@ FILES: dict[str, tuple[type[Closed], tuple[str, ...]]] = {
     "scale": (Scale, ("name",)),
     "corpus": (CorpusConfig, ("name",)),
     "experiment": (ExperimentFile, ()),
+    "search": (SearchFile, ("name",)),
 }
 
 
@@ -27,6 +30,8 @@ def schema_text(name: str) -> str:
     for key in from_name:
         schema["properties"].pop(key)
         schema["required"].remove(key)
+    if name == "corpus":  # a self-trained corpus has these from its treebank
+        schema["required"] = [key for key in schema["required"] if key not in INHERITED]
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +13,13 @@ from pipeline.config.problems import alike, at, problems
 from pipeline.config.resolving import Resolved, ancestry, resolve
 from pipeline.config.scale import Config, Scale
 from pipeline.config.schema import Closed, Experiment
+from pipeline.config.search import Search, SearchFile, resolve_search
 from pipeline.config.sections import SECTIONS, ExperimentFile
+from pipeline.config.self_training import check, needed, with_treebank
 from pipeline.config.yaml_files import ConfigError, place, read_yaml
 
 TARGETS = ("table1", "table2", "table3", "table4", "figures", "report")
-STAGES = ("train_", "decode_")  # with an experiment's name: targets of the workflow
+STAGES = ("train_", "decode_", "search_")  # and a name: targets of the workflow
 SIDES = {"en-de": ("en", "de"), "en-fr": ("en", "fr")}  # the parser's are words and trees
 NOT_SCALES = ("bench", "downloads")  # other folders of results/
 COMMAND_LINE = Path("command line")
@@ -32,7 +34,8 @@ __all__ = ["ConfigError", "Project", "load_corpus", "load_project", "read_yaml"]
 class Project:
     """Everything that one run of the workflow is told.
 
-    left_out: experiments that the scale does not run, and why.
+    left_out: experiments that the scale does not run, and why. searches: those over settings of
+    experiments that it runs.
     """
 
     config: Config
@@ -40,6 +43,7 @@ class Project:
     experiments: dict[str, Experiment]
     corpora: dict[str, CorpusConfig]
     left_out: dict[str, str]
+    searches: dict[str, Search] = field(default_factory=dict)
 
     def corpus_of(self, experiment: str) -> CorpusConfig:
         return self.corpora[self.scale.tasks[self.experiments[experiment].task]]
@@ -71,6 +75,9 @@ def load_project(
     corpora = _corpora(folder, scale, scale_path, found)
     all_ = _experiments(folder, scale, scale_path, found)
     experiments = {name: e for name, e in all_.items() if e.task in scale.tasks}
+    if not found:
+        found += check(folder, corpora, scale.tasks, experiments)
+    searches = {} if found else _searches(folder, experiments, found)
     drawn = scale.attention.experiment if scale.attention else None
     if drawn and drawn not in experiments and not found:
         stated = place(scale_path, ("attention", "experiment"))
@@ -89,13 +96,15 @@ def load_project(
         for name, experiment in all_.items()
         if name not in experiments
     }
-    return Project(config, scale, experiments, corpora, left_out)
+    return Project(config, scale, experiments, corpora, left_out, searches)
 
 
 def load_corpus(path: str | Path) -> CorpusConfig:
     """One file of config/corpora. Raises ConfigError."""
     path = Path(path)
-    return _validate(CorpusConfig, {**read_yaml(path), "name": path.stem}, path)
+    return _validate(
+        CorpusConfig, with_treebank({**read_yaml(path), "name": path.stem}, path), path
+    )
 
 
 def reserved_names() -> set[str]:
@@ -118,9 +127,19 @@ def _corpora(
                     f"{stated}: needs a corpus of {' and '.join(wanted)}, "
                     f"{name} is of {' and '.join(corpora[name].languages)}"
                 )
+            _add_needed(folder, corpora, corpora[name])
         except ConfigError as error:
             found += [line for line in str(error).split("\n") if line not in found]
     return corpora
+
+
+def _add_needed(folder: Path, corpora: dict[str, CorpusConfig], corpus: CorpusConfig) -> None:
+    """Add the corpora that a self-trained one is made of."""
+    for key, name in needed(corpus.source).items():
+        if name not in corpora:
+            stated = place(folder / "corpora" / f"{corpus.name}.yaml", key)
+            corpora[name] = load_corpus(_named(folder / "corpora", name, stated=stated))
+            _add_needed(folder, corpora, corpora[name])
 
 
 def _experiments(
@@ -175,6 +194,26 @@ def _experiments(
             shared[first[name, problem]] += 1
     found += [line + _also(count - 1) for line, count in shared.items()]
     return experiments
+
+
+def _searches(
+    folder: Path, experiments: dict[str, Experiment], found: list[str]
+) -> dict[str, Search]:
+    """Searches over experiments of the scale; of the others nothing is made here."""
+    searches = {}
+    known = {path.stem for path in (folder / "experiments").glob("*.yaml")}
+    for path in sorted((folder / "searches").glob("*.yaml")):
+        try:
+            file = _validate(SearchFile, {**read_yaml(path), "name": path.stem}, path)
+            if file.experiment not in known:
+                stated = place(path, ("experiment",))
+                hint = alike(file.experiment, sorted(known))
+                raise ConfigError(f"{stated}: no such experiment: {file.experiment!r}{hint}")
+            if file.experiment in experiments:
+                searches[path.stem] = resolve_search(file, experiments[file.experiment], path)
+        except ConfigError as error:
+            found += str(error).split("\n")
+    return searches
 
 
 def _lines(resolved: Resolved, path: Path, scale: Scale, error: ValidationError) -> dict[str, str]:

@@ -52,8 +52,15 @@ RUNS = {
     for experiment in PROJECT.experiments
     for seed in PROJECT.seeds_of(experiment)
 }
-GENERATED = [c.name for c in PROJECT.corpora.values() if c.source.kind == "grammar"]
-FETCHED = [name for name in PROJECT.corpora if name not in GENERATED]
+SEARCHED = {
+    f"{training.name}-seed{PROJECT.seeds_of(search.experiment)[0]}": training
+    for search in PROJECT.searches.values()
+    for training in search.trainings
+}
+GENERATED, FETCHED, SELF_TRAINED = (
+    [c.name for c in PROJECT.corpora.values() if c.source.kind == kind]
+    for kind in ("grammar", "files", "self_training")
+)
 TABLES = ("table1", "table2", "table3", "table4")
 
 
@@ -114,32 +121,38 @@ def section_of(config, part):
 
 
 def experiment(wildcards):
-    return PROJECT.experiments[RUNS[wildcards.run][0]]
+    """That of a run, or the training of a search."""
+    run = wildcards.run
+    return SEARCHED[run] if run in SEARCHED else PROJECT.experiments[RUNS[run][0]]
 
 
 def corpus(wildcards):
-    return PROJECT.corpus_of(RUNS[wildcards.run][0])
+    return PROJECT.corpora[PROJECT.scale.tasks[experiment(wildcards).task]]
+
+
+def seed_of(wildcards):
+    return int(wildcards.run.rpartition("-seed")[2])
 
 
 def same_training(run):
     """What names a training: runs that agree in it share one folder of checkpoints."""
-    name, seed = RUNS[run]
-    found = PROJECT.experiments[name]
+    found = SEARCHED[run] if run in SEARCHED else PROJECT.experiments[RUNS[run][0]]
     return (
-        PROJECT.corpus_of(name).name,
+        PROJECT.scale.tasks[found.task],
         section(found.model),
         section(found.training),
-        seed,
+        run.rpartition("-seed")[2],
     )
 
 
-FIRST_OF = {same_training(run): run for run in reversed(RUNS)}
+FIRST_OF = {same_training(run): run for run in reversed([*RUNS, *SEARCHED])}
 
 
 def twin(wildcards):
     """The manifest of an earlier run that is the same training, which this one waits for."""
     first = FIRST_OF[same_training(wildcards.run)]
-    return [] if first == wildcards.run else f"{R}/runs/{first}/train.json"
+    folder = "search" if first in SEARCHED else "runs"
+    return [] if first == wildcards.run else f"{R}/{folder}/{first}/train.json"
 
 
 def corpus_path(path):
@@ -151,7 +164,10 @@ def corpus_path(path):
 
 def experiment_file(wildcards):
     """Tracked by its resolved values (params), not by its time: a comment reruns nothing."""
-    return ancient(f"config/experiments/{experiment(wildcards).name}.yaml")
+    if wildcards.run not in SEARCHED:
+        return ancient(f"config/experiments/{experiment(wildcards).name}.yaml")
+    search = experiment(wildcards).name.removeprefix("search_").rpartition("_")[0]
+    return ancient(f"config/searches/{search}.yaml")
 
 
 def text_of(side):
@@ -160,6 +176,83 @@ def text_of(side):
         f"{R}/corpora/{corpus(wildcards).name}/text/{wildcards.split}"
         f".{corpus(wildcards).languages[side]}"
     )
+
+
+def treebank_path(path):
+    """An input function: `path` below the folder of the treebank of a self-trained corpus."""
+    return lambda wildcards: (
+        f"{R}/corpora/{PROJECT.corpora[wildcards.corpus].source.treebank}/{path}"
+    )
+
+
+def parser_model(wildcards):
+    """Folder of the model that parses raw text for a self-trained corpus: the first seed's."""
+    name = PROJECT.corpora[wildcards.corpus].source.parser
+    n_average = PROJECT.experiments[name].decoding.n_average
+    return f"{R}/runs/{name}-seed{PROJECT.seeds_of(name)[0]}/average{n_average}/model"
+
+
+def raw_text(wildcards):
+    """Folder of the prepared text that is parsed for a self-trained corpus."""
+    return f"{R}/corpora/{PROJECT.corpora[wildcards.corpus].source.raw.corpus}/text"
+
+
+def raw_decoding(wildcards):
+    """The parser's own search, with the beam that the self-trained corpus states."""
+    source = PROJECT.corpora[wildcards.corpus].source
+    decoding = PROJECT.experiments[source.parser].decoding
+    changes = {"beam_size": source.beam_size} if source.beam_size else {}
+    return section(decoding.model_copy(update=changes))
+
+
+def shards(suffix):
+    """An input function: what each job of parse_raw wrote."""
+    return lambda wildcards: [
+        f"{R}/corpora/{wildcards.corpus}/parsed/{shard}.{suffix}"
+        for shard in range(PROJECT.corpora[wildcards.corpus].source.shards)
+    ]
+
+
+def searched(wildcards):
+    """Training and decoding of a setting of a search, such as 3-1."""
+    search = PROJECT.searches[wildcards.search]
+    training, decoding = map(int, wildcards.setting.split("-"))
+    return search.trainings[training - 1], search.decodings[decoding - 1]
+
+
+def searched_run(search, training):
+    """Folder of a training of a search: the first seed of the experiment."""
+    seed = PROJECT.seeds_of(PROJECT.searches[search].experiment)[0]
+    return f"{R}/search/search_{search}_{training}-seed{seed}"
+
+
+def searched_model(wildcards):
+    run = searched_run(wildcards.search, wildcards.setting.split("-")[0])
+    return f"{run}/average{searched(wildcards)[1].n_average}/model"
+
+
+def searched_corpus(wildcards):
+    return PROJECT.corpus_of(PROJECT.searches[wildcards.search].experiment)
+
+
+def searched_text(wildcards):
+    return f"{R}/corpora/{searched_corpus(wildcards).name}/text"
+
+
+def searched_scores(wildcards):
+    """scores.json of each setting, in their order."""
+    return [
+        f"{R}/search/{wildcards.search}/{setting}/dev/scores.json"
+        for setting, _ in PROJECT.searches[wildcards.search].settings()
+    ]
+
+
+def searched_runs(wildcards):
+    """train.json of each setting, in their order."""
+    return [
+        f"{searched_run(wildcards.search, setting.split('-')[0])}/train.json"
+        for setting, _ in PROJECT.searches[wildcards.search].settings()
+    ]
 
 
 def without_suffix(wildcards, output):

@@ -24,6 +24,12 @@ rule download:
         " --cache results/downloads --output {output:q} 2> >(tee {log:q} >&2)"
 
 
+rule downloads:
+    input:
+        expand("<results>/corpora/{corpus}/sources.json", corpus=FETCHED),
+    localrule: True
+
+
 rule generate:
     input:
         ancient("config/corpora/{corpus}.yaml"),
@@ -78,6 +84,8 @@ rule learn_subwords:
         "<logs>/learn_subwords/{corpus}.log",
     benchmark:
         "<benchmarks>/learn_subwords/{corpus}.tsv"
+    wildcard_constraints:
+        corpus="|".join(GENERATED + FETCHED),
     priority: corpus_importance
     conda:
         "../../envs/text.yaml"

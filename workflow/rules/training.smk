@@ -29,7 +29,7 @@ rule train:
     params:
         model=lambda wildcards: section(experiment(wildcards).model),
         training=lambda wildcards: section(experiment(wildcards).training),
-        seed=lambda wildcards: RUNS[wildcards.run][1],
+        seed=seed_of,
         keep=lambda wildcards: experiment(wildcards).decoding.n_average,
         experiment=lambda wildcards: experiment(wildcards).name,
         corpus=lambda wildcards: corpus(wildcards).name,
