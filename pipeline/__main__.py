@@ -15,6 +15,7 @@ COMMANDS = {
     "tables": "print the tables that were made",
     "plan": "what a scale costs, before it is run",
     "checkpoints": "list or remove checkpoint folders that no experiment names",
+    "rescue": "after a killed run: the state of things, and what to do next",
 }
 
 

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from pipeline.config.schema import DecodingConfig
 from pipeline.files import commit, read_lines, write_json, write_lines
+from pipeline.gpus import claimed
 from pipeline.inference.device import choose_device
 from pipeline.inference.translator import BLANK, Translator, total_repairs
 from pipeline.model.folder import ModelFolder
 from pipeline.progress import log, track
 
 
+@claimed(1)
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m pipeline.steps.decode", description=__doc__)
     parser.add_argument("--model", required=True, help="model folder")

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 from pipeline.encoded import EncodedSplit
 from pipeline.files import commit, write_json
+from pipeline.gpus import claimed
 from pipeline.inference.device import choose_device
 from pipeline.inference.scoring import split_log_prob
 from pipeline.model.folder import ModelFolder
 from pipeline.model.likelihood import perplexity
 
 
+@claimed(1)
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.steps.perplexity", description=__doc__

@@ -16,6 +16,8 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scance
 PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
 CONFIGURATION = Path("/etc/slurm")
 HOSTS = Path("/etc/hosts")
+LINKS = ("slurm.conf", "gres.conf")
+HOST_LINE = f"127.0.0.1 {' '.join(NODES)} # tests of reattend\n".encode()
 
 CONF = """\
 ClusterName=test
@@ -70,9 +72,20 @@ def missing() -> str | None:
     absent = [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
     if absent:
         return f"needs Slurm (apt-get install slurm-wlm munge); not found: {', '.join(absent)}"
+    remove_leftovers()
     if CONFIGURATION.exists() and any(CONFIGURATION.glob("*.conf")):
         return f"this machine has a Slurm of its own, which is left alone: {CONFIGURATION}"
     return None
+
+
+def remove_leftovers() -> None:
+    """Of a test run that was killed."""
+    for name in LINKS:
+        if (link := CONFIGURATION / name).is_symlink() and not link.exists():
+            link.unlink()
+    hosts = HOSTS.read_bytes()
+    if HOST_LINE in hosts:
+        HOSTS.write_bytes(hosts.replace(HOST_LINE, b""))
 
 
 class Slurm:
@@ -93,11 +106,10 @@ class Slurm:
             os.mknod(self.root / "dev" / f"fakegpu{number}", 0o20666, os.makedev(1, 3))
         self.made_folder = not CONFIGURATION.exists()
         CONFIGURATION.mkdir(exist_ok=True)
-        for name in ("slurm.conf", "gres.conf"):
+        for name in LINKS:
             (CONFIGURATION / name).symlink_to(self.root / name)
-        self.hosts = HOSTS.read_bytes()
-        with open(HOSTS, "ab") as file:  # appended: a container may hold the file itself
-            file.write(f"127.0.0.1 {' '.join(NODES)}\n".encode())
+        with open(HOSTS, "ab") as file:  # not replaced: a container may hold the file itself
+            file.write(HOST_LINE)
         try:
             self._start_all()
         except BaseException:
@@ -108,12 +120,12 @@ class Slurm:
     def __exit__(self, *_: object) -> None:
         for name in ("slurmctld", *NODES, "munged"):
             self.stop(name)
-        for name in ("slurm.conf", "gres.conf"):
+        for name in LINKS:
             (CONFIGURATION / name).unlink(missing_ok=True)
         if self.made_folder:
             with contextlib.suppress(OSError):
                 CONFIGURATION.rmdir()
-        HOSTS.write_bytes(self.hosts)
+        HOSTS.write_bytes(HOSTS.read_bytes().replace(HOST_LINE, b""))
 
     def _start_all(self) -> None:
         munge = self.root / "munge"

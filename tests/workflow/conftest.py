@@ -42,6 +42,7 @@ class Workspace:
                 project / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
             )
         shutil.copy(project / "Snakefile", folder)
+        (folder / "profiles").symlink_to("workflow/profiles")
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]

@@ -1,0 +1,76 @@
+"""One Slurm for all tests of this folder; copies of the project whose trainings take seconds."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parent))
+import slurm
+
+REQUIRED = "REATTEND_CLUSTER_TESTS"  # =required: what can't be tested fails (.ci/run)
+
+
+def _workspaces():
+    """Those of tests/workflow, a folder that pytest imports under a name of its own."""
+    path = Path(__file__).parents[1] / "workflow" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("workspaces", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """A running Slurm of two nodes; stopped, and nothing left of it, at the end."""
+    reason = slurm.missing()
+    if reason is not None and os.environ.get(REQUIRED) == "required":
+        pytest.fail(reason)
+    if reason is not None:
+        pytest.skip(reason)
+    with slurm.Slurm(tmp_path_factory.mktemp("slurm")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory, project_folder):
+    """Makes a workspace in which corpora are made and nothing is trained.
+
+    `profile(data)` edits the shipped profile `slurm`, as a user does.
+    """
+    workspaces = _workspaces()
+
+    def make(name: str, profile=lambda data: None):
+        made = workspaces.make_tiny(
+            workspaces.Workspace(tmp_path_factory.mktemp(name), project_folder)
+        )
+        scale = made.folder / "config" / "scales" / "tiny.yaml"
+        data = yaml.safe_load(scale.read_text())
+        data["settings"]["all"]["training"] |= {
+            "max_steps": 400,
+            "warmup_steps": 100,
+            "checkpoint_interval_steps": 50,
+            "dev_interval_steps": 200,
+        }
+        scale.write_text(yaml.safe_dump(data))
+        path = made.folder / "workflow" / "profiles" / "slurm" / "config.yaml"
+        data = yaml.safe_load(path.read_text())
+        small_cluster(data)
+        profile(data)
+        path.write_text(yaml.safe_dump(data))
+        return made
+
+    return make
+
+
+def small_cluster(profile: dict) -> None:
+    """What a user of so small a cluster, whose jobs take seconds, sets."""
+    profile["default-resources"] |= {"mem_mb": "attempt * 1500", "runtime": 5}
+    for resources in profile["set-resources"].values():
+        resources |= {"mem_mb": "attempt * 1500", "runtime": 5}
+    profile["set-threads"] = dict.fromkeys(profile["set-threads"], 1)
+    profile["slurm-init-seconds-before-status-checks"] = 5
+    profile["latency-wait"] = 10

@@ -1,0 +1,319 @@
+"""The DAG through a real Slurm: whole tables, trainings over nodes, and jobs that die.
+
+Trainings are frozen (SIGSTOP) where a test has to wait for Slurm, so that neither a fast nor a slow
+machine changes what is tested; every final checkpoint is compared with that of an unbroken run.
+"""
+
+import contextlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+from slurm import NODES, wait_for
+
+PATIENCE = 240.0  # seconds; nothing here takes half as long on two quiet cores
+
+
+def train_json(seed: int, experiment: str = "ende_base") -> str:
+    return f"results/tiny/runs/{experiment}-seed{seed}/train.json"
+
+
+def weights(workspace, seed: int, experiment: str = "ende_base") -> list[tuple[int, str]]:
+    manifest = json.loads((workspace.folder / train_json(seed, experiment)).read_text())
+    return [(entry["step"], entry["sha256"]) for entry in manifest["checkpoints"]]
+
+
+def log_of(workspace, seed: int, experiment: str = "ende_base") -> str:
+    path = workspace.folder / f"results/tiny/logs/train/{experiment}-seed{seed}.log"
+    return path.read_text() if path.exists() else ""
+
+
+class Submission:
+    """A Snakemake that submits to the cluster."""
+
+    def __init__(self, workspace, cluster, *arguments: str) -> None:
+        self.workspace, self.cluster = workspace, cluster
+        self.output = workspace.folder / f"snakemake-{time.monotonic_ns()}.txt"
+        with open(self.output, "w") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "snakemake", "--workflow-profile", "slurm", *arguments],
+                cwd=workspace.folder,
+                env={**cluster.environment(), "PYTHONDONTWRITEBYTECODE": "1"},
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def finish(self, *, code: int = 0) -> str:
+        found = self.process.wait(timeout=PATIENCE)
+        assert found == code, self.said
+        return self.said
+
+    def jobs(self, seed: int, experiment: str = "ende_base") -> list[dict[str, str]]:
+        """Jobs of one training, oldest first."""
+        comment = f"rule_train_wildcards_{experiment}-seed{seed}"
+        return [job for job in self.cluster.jobs() if job["comment"] == comment]
+
+    def running(self, seed: int) -> dict[str, str]:
+        """Its job, once a training in it has made updates."""
+
+        def found():
+            assert self.process.poll() is None, self.said
+            updates = re.search(r"step \d\d+ of", log_of(self.workspace, seed))
+            return updates and [j for j in self.jobs(seed) if j["state"] == "RUNNING"]
+
+        return wait_for(found, f"updates of seed {seed}", seconds=PATIENCE)[-1]
+
+
+def ranks_of(workspace, seed: int) -> list[psutil.Process]:
+    """Processes that train, by their rank."""
+    found = {}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            command = process.cmdline()
+            if (
+                "pipeline.steps.train" in command[1:3]
+                and f"ende_base-seed{seed}" in command
+                and process.cwd() == str(workspace.folder)
+            ):
+                environment = process.environ()
+                launched = "REATTEND_STEP" in environment
+                found[int(environment["SLURM_PROCID"]) if launched else -1] = process
+    return [found[rank] for rank in sorted(found) if rank >= 0 or len(found) == 1]
+
+
+def freeze(workspace, seed: int) -> psutil.Process:
+    (process,) = ranks_of(workspace, seed)
+    process.suspend()
+    return process
+
+
+def terminated(process: psutil.Process) -> bool:
+    """Whether SIGTERM waits for a frozen process."""
+    with open(f"/proc/{process.pid}/status") as status:
+        pending = re.search(r"^ShdPnd:\s*(\w+)", status.read(), re.M)
+    return bool(int(pending[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+@pytest.fixture(scope="module")
+def unbroken(project):
+    """Workspaces of runs that nothing disturbed, by the number of ranks; made meanwhile."""
+    seeds = {1: (1, 2, 3, 4, 7, 8), 2: (5, 6)}
+
+    def make(ranks: int):
+        workspace = project(f"unbroken{ranks}")
+        targets = [train_json(seed) for seed in seeds[ranks]]
+        numbers = ",".join(str(seed) for seed in seeds[ranks])
+        workspace.make(
+            *("--set-resources", f"train:ranks={ranks}", "--config", f"seeds=[{numbers}]"),
+            *("--", *targets),
+        )
+        return workspace
+
+    with ThreadPoolExecutor(1) as pool:
+        futures = {ranks: pool.submit(make, ranks) for ranks in seeds}
+        yield lambda ranks: futures[ranks].result(timeout=2 * PATIENCE)
+
+
+def mishaps(profile: dict) -> None:
+    """Seed 1 to be cancelled, 2 and 3 to meet their time limit, 4 to need more memory."""
+    profile["set-resources"]["train"] |= {
+        "mem_mb": "300 if attempt == 1 and wildcards.run.endswith('seed4') else 1600",
+        "runtime": "1 if attempt == 1 and wildcards.run[-5:] in ('seed2', 'seed3') else 5",
+        "warning_seconds": 15,
+    }
+
+
+@pytest.fixture(scope="module")
+def prepared(project):
+    """A workspace with its corpora made, where trainings of one node are submitted."""
+    workspace = project("cluster", mishaps)
+    corpora = "results/tiny/corpora/tiny"
+    workspace.make(f"{corpora}/buckets", f"{corpora}/subwords")
+    return workspace
+
+
+def test_cancelled_out_of_time_and_out_of_memory(cluster, prepared, unbroken):
+    seeds = (1, 2, 3, 4)
+    targets = [train_json(seed) for seed in seeds]
+    run = Submission(prepared, cluster, "--config", "seeds=[1,2,3,4]", "--", *targets)
+    for seed in (2, 3):
+        run.running(seed)
+        freeze(prepared, seed)
+    cluster.run("scancel", run.running(1)["id"])
+
+    (warned,) = ranks_of(prepared, 2)
+    wait_for(lambda: terminated(warned), "the warning before the time limit", seconds=PATIENCE)
+    warned.resume()
+
+    run.finish()
+    states = {seed: [job["state"] for job in run.jobs(seed)] for seed in seeds}
+    assert states == {
+        1: ["CANCELLED", "COMPLETED"],
+        2: ["COMPLETED"],  # the same job, which went back into the queue
+        3: ["TIMEOUT", "COMPLETED"],
+        4: [states[4][0], "COMPLETED"],
+    }
+    assert states[4][0] in ("FAILED", "OUT_OF_MEMORY")
+    (requeued,) = run.jobs(2)
+    assert re.search(r"Restarts=[1-9]", cluster.run("scontrol", "show", "job", requeued["id"]))
+    for seed in (1, 2, 3):
+        assert "resuming after step" in log_of(prepared, seed)
+    for seed in seeds:
+        assert weights(prepared, seed) == weights(unbroken(1), seed)
+
+
+def over_nodes(profile: dict) -> None:
+    profile["set-resources"]["train"] |= {"nodes": 2, "ranks": 1}
+
+
+def test_two_nodes_equal_one_and_a_dead_rank_ends_the_job(cluster, project, unbroken):
+    workspace = project("nodes", over_nodes)
+    corpora = "results/tiny/corpora/tiny"
+    workspace.make(f"{corpora}/buckets", f"{corpora}/subwords")
+    targets = [train_json(seed) for seed in (5, 6)]
+    run = Submission(workspace, cluster, "--config", "seeds=[5,6]", "--", *targets)
+    job = run.running(5)
+    assert job["nodes"] == "node[1-2]"
+    first, second = ranks_of(workspace, 5)
+    places = [rank.environ()["SLURMD_NODENAME"] for rank in (first, second)]
+    assert places == list(NODES)
+    second.kill()
+    killed = time.monotonic()
+    wait_for(lambda: run.jobs(5)[0]["state"] == "FAILED", "the job to end", seconds=60)
+    assert time.monotonic() - killed < 60
+    run.finish()
+    assert [job["state"] for job in run.jobs(5)] == ["FAILED", "COMPLETED"]
+    assert [job["state"] for job in run.jobs(6)] == ["COMPLETED"]
+    assert "resuming after step" in log_of(workspace, 5)
+    for seed in (5, 6):
+        assert weights(workspace, seed) == weights(unbroken(2), seed)
+
+
+def test_lost_node_then_lost_snakemake_then_rescue(cluster, prepared, unbroken):
+    seeds = (7, 8)
+    settings = ("--config", "seeds=[7,8]", "--", *(train_json(seed) for seed in seeds))
+    run = Submission(prepared, cluster, *settings)
+    jobs = [run.running(seed) for seed in seeds]
+    node = jobs[0]["nodes"]
+    cluster.lose_node(node)
+    wait_for(
+        lambda: all("resuming after step" in log_of(prepared, s) for s in seeds[:1]),
+        "the first training on the other node",
+        seconds=PATIENCE,
+    )
+    moved = run.jobs(7)
+    assert [job["id"] for job in moved] == [jobs[0]["id"]]
+    assert moved[0]["nodes"] not in ("", node)
+    frozen = [freeze(prepared, seed) for seed in seeds if run.running(seed)]
+    cluster.start_node(node)
+
+    run.process.kill()
+    run.process.wait()
+    told = rescue(prepared, cluster, "--workflow-profile", "slurm", *settings)
+    numbers = [run.jobs(seed)[-1]["id"] for seed in seeds]
+    assert "lock:      held" in told
+    assert "slurm:     2 jobs of this folder" in told
+    assert "goes on after step" in told
+    assert "train 2" in told
+    for process in frozen:
+        process.resume()
+    commands = [line.split("#")[0].split() for line in told.split("next:\n")[1].splitlines()]
+    assert commands[0] == ["scancel", *sorted(numbers, key=int)]
+    cluster.run(*commands[0])
+    wait_for(lambda: not rescue_jobs(cluster, numbers), "cancelled jobs to end", seconds=60)
+    assert commands[1] == ["snakemake", "--unlock"]
+    prepared.make("--unlock")
+    assert commands[2][:3] == ["snakemake", "--workflow-profile", "slurm"]
+    Submission(prepared, cluster, *settings).finish()
+    for seed in seeds:
+        assert weights(prepared, seed) == weights(unbroken(1), seed)
+
+
+def rescue(workspace, cluster, *arguments: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-m", "pipeline", "rescue", "--", *arguments],
+        cwd=workspace.folder,
+        env=cluster.environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def rescue_jobs(cluster, numbers: list[str]) -> list[str]:
+    """Those of the jobs that have not ended."""
+    ended = ("CANCELLED", "COMPLETED", "FAILED")
+    return [
+        job["id"] for job in cluster.jobs() if job["id"] in numbers and job["state"] not in ended
+    ]
+
+
+def whole_nodes(profile: dict) -> None:
+    profile["set-resources"]["train"]["ranks"] = 2  # both GPUs of a node
+
+
+def test_a_table_with_two_trainings_on_different_nodes(cluster, project):
+    workspace = project("table", whole_nodes)
+    run = Submission(workspace, cluster, "table2")
+    together: dict[str, str] = {}
+    gpus: dict[str, str] = {}
+    seen = set()
+    while run.process.poll() is None:
+        jobs = [job for job in cluster.jobs() if job["state"] == "RUNNING"]
+        seen |= {job["comment"] for job in jobs}
+        trainings = {job["id"]: job["nodes"] for job in jobs if "rule_train" in job["comment"]}
+        if len(trainings) == 2:
+            together |= trainings
+            gpus |= {job["id"]: job["gres"] for job in jobs if job["id"] in trainings}
+        time.sleep(0.5)
+    run.finish()
+    assert sorted(together.values()) == list(NODES)
+    assert set(gpus.values()) == {"gres:gpu:2"}
+    assert {"rule_train_wildcards_ende_base-seed1", "rule_prepare_wildcards_tiny"} <= seen
+    table = (workspace.folder / "results/tiny/tables/table2.md").read_text()
+    assert "Transformer (base)" in table
+    assert "Transformer (big)" in table
+    localrules = workspace.run("-n", "--workflow-profile", "slurm", "table2")
+    assert "Nothing to be done" in localrules.stdout + localrules.stderr
+
+
+@pytest.mark.parametrize(
+    ("resource", "complaint"),
+    [
+        ("ranks=9", "ranks of rule train: partition gpu has at most 2 GPUs a node: 9"),
+        ("nodes=3", "nodes of rule train: partition gpu has 2 that fit the rest: 3"),
+        ("gpu_type=a100", "gpu_type of rule train: partition gpu has no type: a100"),
+        ("slurm_partition=gpus", "slurm_partition of rule train must be one of cpu, gpu: gpus"),
+        ("runtime=7000", "runtime of rule train: partition gpu has at most 720 minutes: 7000"),
+        ("mem_mb=90000", "mem_mb of rule train: partition gpu has at most 8000 MB a node: 90000"),
+    ],
+)
+def test_what_can_never_run_is_refused_before_anything_is_queued(
+    cluster, prepared, resource, complaint
+):
+    before = cluster.jobs()
+    name, value = resource.split("=")
+    asked = {"slurm_partition": "gpu", "gpu_type": "unnamed", "mem_mb": 1000, "runtime": 5}
+    asked[name] = value
+    start = time.monotonic()
+    run = Submission(
+        prepared,
+        cluster,
+        *("--set-resources", *(f"train:{key}={value}" for key, value in asked.items())),
+        *("--config", "seeds=[99]", "--", train_json(99)),
+    )
+    assert complaint in run.finish(code=1)
+    assert time.monotonic() - start < 60  # a hang, not a speed
+    assert cluster.jobs() == before
