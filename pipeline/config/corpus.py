@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.config.schema import Closed, Count, Name
+from pipeline.config.schema import Closed, Count, Name, Seed
 from pipeline.config.self_training import SelfTrainingSource
 
 Split = Literal["train", "dev", "test"]
@@ -21,7 +21,7 @@ class GrammarSource(Closed):
     kind: Literal["grammar"]
     target_language: Literal["de", "fr"] | None = Field(description="null gives English trees")
     sizes: dict[Split, Count] = Field(description="sentences of each split")
-    seed: int
+    seed: Seed
 
 
 class Remote(Closed):
@@ -109,6 +109,12 @@ class Part(Closed):
         default=None, description="first and last line used, both counted from 1", strict=False
     )
 
+    @model_validator(mode="after")
+    def some_line(self) -> Self:
+        if self.take and self.take[0] > self.take[1]:
+            raise ValueError(f"take must be the first and the last line: {list(self.take)}")
+        return self
+
 
 Parts = Annotated[tuple[Part, ...], Field(strict=False, min_length=1)]
 
@@ -192,7 +198,7 @@ class Subwords(Closed):
         description="256 pieces for bytes: every text has an encoding; false: unknown "
         "characters become unk_id and are lost",
     )
-    seed: int
+    seed: Seed
 
 
 class Sides(Closed):

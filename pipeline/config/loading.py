@@ -109,7 +109,7 @@ def load_corpus(path: str | Path) -> CorpusConfig:
 
 def reserved_names() -> set[str]:
     """Names of rules and targets; a rule has the name of its step."""
-    return {"all", *TARGETS, *(path.stem for path in STEPS.glob("[a-z]*.py"))}
+    return {"all", "downloads", *TARGETS, *(path.stem for path in STEPS.glob("[a-z]*.py"))}
 
 
 def _corpora(

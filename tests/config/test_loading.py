@@ -303,6 +303,19 @@ def test_keys_in_a_corpus_file_are_named_as_they_stand_there(folder):
     assert re.search(r"grammar_ende\.yaml:\d+: source: kind must be grammar", error_of(folder))
 
 
+def test_numbers_of_a_corpus_that_make_no_sense(folder):
+    edit(folder, "corpora/grammar_ende", lambda data: data["source"].update(seed=-1))
+    with pytest.raises(ConfigError, match=r"source\.seed: must be at least 0: -1"):
+        load_corpus(folder / "corpora" / "grammar_ende.yaml")
+    edit(
+        folder, "corpora/template", lambda d: d["source"]["splits"]["train"][0].update(take=[9, 1])
+    )
+    with pytest.raises(
+        ConfigError, match=r"splits\.train\.0\.take: must be the first and the last"
+    ):
+        load_corpus(folder / "corpora" / "template.yaml")
+
+
 def test_every_bad_experiment_is_listed_not_the_first_alone(folder):
     for name in ("table3_c_n2", "table3_c_n4"):
         edit(folder, f"experiments/{name}", lambda data: data["model"].update(n_layers=0))
