@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"not compared; that needs a package: pip install {package}", file=sys.stderr)
         return 0
     compared, differing = differences(folder, args.output, args.format, lines)
-    print(f"same translations: {compared - len(differing)} of {compared}", file=sys.stderr)
+    said = f"same translations: {compared - len(differing)} of {compared}"
+    if not compared:
+        said = "not compared: all translations are too long; give other --sentences"
+    print(said, file=sys.stderr)
     if differing and not args.quantization:
         line, ours, theirs = differing[0]
         raise ValueError(
