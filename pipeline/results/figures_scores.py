@@ -52,10 +52,8 @@ def draw_ablation(frame: pd.DataFrame, *, scale: str) -> Drawn:
             "perplexity, % from base",
         ),
     ):
-        _draw_distances(ax, positions, paper.to_numpy(float), ours.to_numpy(float), undertrained)
-        if deviations.notna().any():
-            bars = {"fmt": "none", "ecolor": OURS, "elinewidth": 1.0, "capsize": 2.0}
-            ax.errorbar(ours.to_numpy(float), positions, xerr=deviations.to_numpy(float), **bars)
+        columns = (column.to_numpy(float) for column in (paper, ours, deviations))
+        _draw_distances(ax, positions, *columns, undertrained)
         ax.set_xlabel(heading)
     axes[0].set_yticks(positions, [f"{row.group}  {row.row}" for row in rows.itertuples()])
     for tick, blank in zip(axes[0].get_yticklabels(), rows["tokenized_bleu"].isna(), strict=True):
@@ -72,13 +70,22 @@ def draw_ablation(frame: pd.DataFrame, *, scale: str) -> Drawn:
 
 
 def _draw_distances(
-    ax: Axes, positions: np.ndarray, paper: np.ndarray, ours: np.ndarray, undertrained: np.ndarray
+    ax: Axes,
+    positions: np.ndarray,
+    paper: np.ndarray,
+    ours: np.ndarray,
+    deviations: np.ndarray,
+    undertrained: np.ndarray,
 ) -> None:
-    counted = np.concatenate([paper, np.where(undertrained, np.nan, ours)])
+    ends = ours - np.nan_to_num(deviations), ours + np.nan_to_num(deviations)
+    counted = np.concatenate([paper, *(np.where(undertrained, np.nan, end) for end in ends)])
     low, high = np.nanmin(counted, initial=0.0), np.nanmax(counted, initial=0.0)
     margin = 0.08 * (high - low) or 1.0
     low, high = low - margin, high + margin
     shown = np.clip(ours, low, high)
+    if not np.isnan(deviations).all():
+        bars = {"fmt": "none", "ecolor": OURS, "elinewidth": 1.0, "capsize": 2.0}
+        ax.errorbar(ours, positions, xerr=deviations, zorder=2.5, **bars)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.hlines(positions, paper, shown, color="#BBBBBB", linewidth=1.0, zorder=1)
     ax.scatter(paper, positions, marker="D", s=16, color=PAPER, label="paper", zorder=2)

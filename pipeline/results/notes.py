@@ -37,7 +37,10 @@ def notes_of(
         )
     several = any(len(found) > 1 for found in runs.by_experiment.values())
     if several:
-        notes.append("± is the sample deviation over seeds; figures are means over seeds.")
+        notes.append(
+            "± is the sample deviation over seeds; figures, and both ends of intervals, are means "
+            "over seeds."
+        )
     if tested:
         notes.append(
             f"{BEYOND_CHANCE} marks a distance from {BASES[published.table]} with p < "
