@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import CorpusConfig, Sides, SubwordCorpus, TextCorpus
 from pipeline.corpora.sources import SourceFile, SourcePart, write_sources
 from pipeline.files import iter_lines, write_json, write_lines
 
@@ -34,6 +34,7 @@ TYPES = 300_000  # distinct words of each side
 SAMPLE_SECONDS = 0.05
 CHUNK = 4_000
 STAGES = ("prepare", "learn_subwords", "encode", "bucket")
+PARTS = {"prepare": TextCorpus, "learn_subwords": SubwordCorpus, "encode": Sides}
 REFERENCES = ("sentencepiece", "datasets_map")
 
 
@@ -68,15 +69,19 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="bench.", dir=options.folder) as name:
         folder = Path(name)
         corpus = make_corpus(folder, size, options.vocab_size)
-        config = ["--corpus", corpus.model_dump_json()]
+        config = {  # of each step, the part of the corpus file that it needs
+            step: ["--corpus", corpus.model_dump_json(include=set(part.model_fields))]
+            for step, part in PARTS.items()
+        }
         text, subwords = ["--text", str(folder / "text")], ["--subwords", str(folder / "subwords")]
         threads = ["--threads", str(options.threads)]
         encoded = str(folder / "encoded")
         commands = {
-            "prepare": [*config, "--sources", str(folder / "sources.json"), "--output",
+            "prepare": [*config["prepare"], "--sources", str(folder / "sources.json"), "--output",
                         str(folder / "text"), "--report", str(folder / "prepare.json")],
-            "learn_subwords": [*config, *text, "--output", str(folder / "subwords")],
-            "encode": [*config, *text, *subwords, *threads, "--output", encoded],
+            "learn_subwords": [*config["learn_subwords"], *text, "--output",
+                               str(folder / "subwords")],
+            "encode": [*config["encode"], *text, *subwords, *threads, "--output", encoded],
             "bucket": ["--encoded", encoded, "--output", str(folder / "buckets")],
         }  # fmt: skip
         result = {}
