@@ -38,29 +38,27 @@ class _Attention(torch.autograd.Function):
         scores_ZTS.mul_(scale)
         if mask is not None:
             scores_ZTS.unflatten(0, (mask.size(0), -1)).add_(mask)
-        weights_ZTS = scores_ZTS.softmax(dim=-1)
-        factor_ZTS = None
-        if dropout:
-            factor_ZTS = F.dropout(torch.ones_like(weights_ZTS), dropout)
+        weights_ZTS = scores_ZTS.softmax(dim=-1).to(v_ZSV.dtype)
+        factor_ZTS = F.dropout(torch.ones_like(weights_ZTS), dropout) if dropout else None
         ctx.scale = scale
-        used_ZTS = weights_ZTS if factor_ZTS is None else weights_ZTS * factor_ZTS
         ctx.save_for_backward(q_ZTK, k_ZSK, v_ZSV, weights_ZTS, factor_ZTS)
-        return torch.bmm(used_ZTS.to(v_ZSV.dtype), v_ZSV)
+        used_ZTS = weights_ZTS if factor_ZTS is None else weights_ZTS * factor_ZTS
+        return torch.bmm(used_ZTS, v_ZSV)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, d_out_ZTV):
         q_ZTK, k_ZSK, v_ZSV, weights_ZTS, factor_ZTS = ctx.saved_tensors
-        d_weights_ZTS = torch.bmm(d_out_ZTV, v_ZSV.transpose(1, 2)).to(weights_ZTS.dtype)
+        d_weights_ZTS = torch.bmm(d_out_ZTV, v_ZSV.transpose(1, 2))
         used_ZTS = weights_ZTS
         if factor_ZTS is not None:
             used_ZTS = weights_ZTS * factor_ZTS
             d_weights_ZTS.mul_(factor_ZTS)
-        d_v = torch.bmm(used_ZTS.to(d_out_ZTV.dtype).transpose(1, 2), d_out_ZTV)
+        d_v = torch.bmm(used_ZTS.transpose(1, 2), d_out_ZTV)
         d_scores_ZTS = torch._softmax_backward_data(
             d_weights_ZTS, weights_ZTS, -1, weights_ZTS.dtype
         )
-        d_scores_ZTS = d_scores_ZTS.mul_(ctx.scale).to(q_ZTK.dtype)
+        d_scores_ZTS.mul_(ctx.scale)
         d_q = torch.bmm(d_scores_ZTS, k_ZSK)
         d_k = torch.bmm(d_scores_ZTS.transpose(1, 2), q_ZTK)
         return d_q, d_k, d_v, None, None

@@ -2,8 +2,8 @@
 
 A CPU draws the mask of an element from 16 random bits, four elements to a number of torch's own
 generator: an element is kept with the probability k / 2^16, k = round(2^16 (1 - rate)), and kept
-ones are scaled by exactly 2^16 / k. The bits are kept for the backward pass, not the mask. On a
-GPU torch's own kernel does all of that in one.
+ones are scaled by exactly 2^16 / k. A byte an element is kept for the backward pass. On a GPU
+torch's own kernel does all of that in one.
 """
 
 import torch
@@ -17,18 +17,18 @@ LEVELS = 1 << 16
 class _AddDropped(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, sublayer, rate):
-        ctx.kept_levels = round(LEVELS * (1.0 - rate))
-        ctx.scale = LEVELS / ctx.kept_levels
+        kept_levels = round(LEVELS * (1.0 - rate))
+        ctx.scale = LEVELS / kept_levels
         ctx.dtype = sublayer.dtype
-        bits = random_bits(sublayer.shape)
-        ctx.save_for_backward(bits)
-        return torch.addcmul(x, sublayer, kept(bits, ctx.kept_levels), value=ctx.scale)
+        kept = random_bits(sublayer.shape) <= kept_levels - LEVELS // 2 - 1
+        ctx.save_for_backward(kept)
+        return torch.addcmul(x, sublayer, kept.to(x.dtype), value=ctx.scale)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, d_sum):
-        (bits,) = ctx.saved_tensors
-        d_sublayer = kept(bits, ctx.kept_levels).mul_(d_sum).mul_(ctx.scale)
+        (kept,) = ctx.saved_tensors
+        d_sublayer = kept.to(d_sum.dtype).mul_(d_sum).mul_(ctx.scale)
         return d_sum if ctx.needs_input_grad[0] else None, d_sublayer.to(ctx.dtype), None
 
 
@@ -55,9 +55,3 @@ def random_bits(shape: torch.Size) -> Tensor:
     count = shape.numel()
     wide = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
     return wide.view(torch.int16)[:count].view(shape)
-
-
-def kept(bits: Tensor, levels: int) -> Tensor:
-    """1.0 where the element is kept, which it is at `levels` of the 2^16 values, else 0.0."""
-    mask = bits.float()
-    return torch.lt(mask, levels - LEVELS // 2, out=mask)

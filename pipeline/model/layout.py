@@ -6,7 +6,7 @@ tokens side by side, for each head; one gather lays them out, padding and transp
 another takes them back.
 
 The packed rows are filled up to a multiple of `ROWS`, at least one more than there are tokens,
-and both sides of a grid to a multiple of `CELLS`: a kernel is prepared for each new shape, so
+and a grid to multiples of `SENTENCES` and `CELLS`: a kernel is prepared for each new shape, so
 shapes should recur, and rows of whole vectors are fast. Rows that hold no token are read where a
 grid has no token; nothing reads what comes of them, so their gradients are zero.
 """
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-ROWS, CELLS = 64, 16
+ROWS, SENTENCES, CELLS = 64, 4, 8
 
 # B batch, S positions of the grid, N packed rows, H heads, W a head's width
 
@@ -36,7 +36,7 @@ class Layout:
         self.longest = longest
         self.n_tokens = token_T.numel()
         self.n_rows = (self.n_tokens // ROWS + 1) * ROWS
-        self.shape = -(-batch // CELLS) * CELLS, -(-longest // CELLS) * CELLS
+        self.shape = -(-batch // SENTENCES) * SENTENCES, -(-longest // CELLS) * CELLS
         self.ids_N = ids_BS.new_full((self.n_rows,), pad_id)
         self.ids_N[: self.n_tokens] = ids_BS.flatten()[token_T]
         self.position_N = ids_BS.new_zeros(self.n_rows)

@@ -7,6 +7,7 @@ memory does not grow with N x V.
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,47 +17,55 @@ from torch.nn import functional as F
 from pipeline.model.layout import ROWS
 from pipeline.model.linear import product
 
-# N tokens, R rows of a piece, D d_model, V vocabulary
+# N tokens, R rows of a piece, C rows of a chunk, D d_model, V vocabulary
 
-LOGITS_OF_A_PIECE = 1 << 24  # R x V: small enough for memory, large enough for matrix products
+PIECE_BYTES = 64 << 20  # of logits: small enough for memory, large enough for matrix products
+CHUNK_BYTES = 4 << 20  # of probabilities on a CPU: they stay in its cache
 MOST_ROWS = 1024
+PART = 1 << 13  # rows of the weight whose gradient is computed at once
 
 
 class _VocabularyLoss(torch.autograd.Function):
-    """The gradient is known in the forward pass already: the loss is only ever scaled after it."""
+    """The gradient is known in the forward pass already: the loss is only ever scaled after it.
+
+    d loss / d logits = softmax - (1 - eps) onehot - eps / V. The last term is the same for all
+    pieces of the vocabulary, so its share of the sums is taken from sums over the vocabulary.
+    """
 
     @staticmethod
-    def forward(ctx, states_ND, weight_VD, targets_N, label_smoothing, with_gradient):
+    def forward(ctx, states_ND, weight_VD, targets_N, eps, with_gradient):
         tokens, vocabulary = len(states_ND), len(weight_VD)
         loss, nll = (states_ND.new_zeros((), dtype=_sum_dtype(states_ND)) for _ in range(2))
         weight = weight_VD.to(_product_dtype(states_ND))
-        d_states = torch.empty_like(states_ND) if with_gradient else None
-        d_weight = torch.zeros_like(weight_VD) if with_gradient else None
-        rows = max(ROWS, min(MOST_ROWS, LOGITS_OF_A_PIECE // vocabulary) // ROWS * ROWS)
+        uniform = eps / vocabulary
+        weights_D = weight_VD.sum(dim=0, dtype=loss.dtype)
+        d_states = d_weight = None
+        if with_gradient:
+            d_states = torch.empty_like(states_ND)
+            d_weight = states_ND.sum(dim=0, dtype=weight_VD.dtype).mul_(-uniform)
+            d_weight = d_weight.expand_as(weight_VD).contiguous()
+        most = min(MOST_ROWS, PIECE_BYTES // (vocabulary * weight.element_size()))
+        rows = max(ROWS, most // ROWS * ROWS)
         for start in range(0, tokens, rows):
             real = min(rows, tokens - start)
             piece = slice(start, start + real)
             states_RD = _fill_up(states_ND[piece].to(weight.dtype))
-            logp_RV = product(states_RD, weight).log_softmax(1, dtype=loss.dtype)
-            targets_R1 = targets_N[piece, None]
-            at_target_R1 = logp_RV[:real].gather(1, targets_R1)
-            nll -= at_target_R1.sum()
-            if label_smoothing:
-                loss += label_smoothing * at_target_R1.sum()
-                loss -= label_smoothing / vocabulary * logp_RV[:real].sum()
+            logits_RV = product(states_RD, weight)
+            logp_R = _subtract_targets(logits_RV[:real], targets_N[piece], 1.0 - eps, loss.dtype)
+            nll -= logp_R.at_target.sum()
+            if eps:
+                sums_R = states_ND[piece].to(loss.dtype) @ weights_D
+                loss -= uniform * (sums_R - vocabulary * logp_R.normaliser).sum()
             if with_gradient:
-                # d loss / d logits = softmax - (1 - eps) onehot - eps / V
-                d_logits_RV = logp_RV.exp_()
-                if label_smoothing:
-                    d_logits_RV.sub_(label_smoothing / vocabulary)
-                wanted_R1 = torch.full_like(at_target_R1, label_smoothing - 1.0)
-                d_logits_RV[:real].scatter_add_(1, targets_R1, wanted_R1)
-                d_logits_RV[real:] = 0
-                d_logits_RV = d_logits_RV.to(weight.dtype)
-                d_states[piece] = product(d_logits_RV, weight.T)[:real]
-                d_weight += product(d_logits_RV.T, states_RD.T)
-        loss += nll
+                logits_RV[real:] = 0
+                d_states[piece] = product(logits_RV, weight.T)[:real]
+                for d_part, logits_part in zip(
+                    d_weight.split(PART), logits_RV.split(PART, dim=1), strict=True
+                ):
+                    d_part += product(logits_part.T, states_RD.T)
+        loss += (1.0 - eps) * nll
         if with_gradient:
+            d_states -= uniform * weights_D
             ctx.save_for_backward(d_states, d_weight)
         ctx.mark_non_differentiable(nll)
         return loss, nll
@@ -67,6 +76,36 @@ class _VocabularyLoss(torch.autograd.Function):
         d_states, d_weight = ctx.saved_tensors
         # in place: this graph is walked once, and the copies would be as large as the embedding
         return d_states.mul_(d_loss), d_weight.mul_(d_loss), None, None, None
+
+
+class _LogProbabilities(NamedTuple):
+    """Of R tokens: the log-probability of the target, and log(sum(exp(logits)))."""
+
+    at_target: Tensor
+    normaliser: Tensor
+
+
+def _subtract_targets(
+    logits_RV: Tensor, targets_R: Tensor, wanted: float, dtype: torch.dtype
+) -> _LogProbabilities:
+    """Turn logits, in place, into softmax - wanted * onehot(target), computed in `dtype`."""
+    chunk = len(logits_RV)
+    if logits_RV.device.type == "cpu":
+        chunk = max(1, CHUNK_BYTES // (logits_RV.size(1) * dtype.itemsize))
+    at_target, normaliser = [], []
+    for logits_CV, targets_C in zip(
+        logits_RV.split(chunk), targets_R[:, None].split(chunk), strict=True
+    ):
+        exact_CV = logits_CV.to(dtype)
+        logit_C = exact_CV.gather(1, targets_C)
+        p_CV = exact_CV.softmax(dim=1)
+        # of the most likely piece, since p = exp(logit - normaliser) and that p can't underflow
+        normaliser_C = exact_CV.amax(dim=1, keepdim=True) - p_CV.amax(dim=1, keepdim=True).log_()
+        at_target.append(logit_C - normaliser_C)
+        normaliser.append(normaliser_C)
+        p_CV.scatter_add_(1, targets_C, torch.full_like(logit_C, -wanted))
+        logits_CV.copy_(p_CV)
+    return _LogProbabilities(torch.cat(at_target).squeeze(1), torch.cat(normaliser).squeeze(1))
 
 
 def vocabulary_loss(

@@ -11,6 +11,7 @@ from pipeline.model.attention import MultiHeadAttention
 from pipeline.model.dropout import add_dropped, dropped
 from pipeline.model.layout import Layout
 from pipeline.model.linear import Linear
+from pipeline.model.norm import LayerNorm
 from pipeline.model.positions import Positions
 
 # B batch, S source positions, T target positions, D d_model, V vocabulary
@@ -34,7 +35,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = LayerNorm(config.d_model)
         self.dropout = config.dropout
 
     def forward(self, x_ND: Tensor, sublayer_ND: Tensor) -> Tensor:

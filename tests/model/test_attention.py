@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pipeline.model.attention import MultiHeadAttention, _Attention, attention_weights
-from pipeline.model.layout import CELLS, ROWS, Layout
+from pipeline.model.layout import CELLS, ROWS, SENTENCES, Layout
 
 
 def test_worked_example_of_the_paper():
@@ -60,7 +60,10 @@ def test_layout_goes_to_heads_and_back(widths):
     assert layout.n_rows > layout.n_tokens == 55
     x = torch.randn(layout.n_rows, 3 * sum(widths), requires_grad=True)
     parts = layout.to_heads(x, widths, n_heads=3)
-    assert [p.shape for p in parts] == [(CELLS * 3, 2 * CELLS, w) for w in widths]
+    batch, longest = layout.shape
+    assert batch % SENTENCES == longest % CELLS == 0
+    assert (batch, longest) == (8, 24)
+    assert [p.shape for p in parts] == [(batch * 3, longest, w) for w in widths]
     back = torch.cat([layout.to_rows(p, n_heads=3) for p in parts], dim=1)
     n = layout.n_tokens
     torch.testing.assert_close(back[:n], x[:n])
@@ -69,5 +72,5 @@ def test_layout_goes_to_heads_and_back(widths):
     back.backward(upstream)
     torch.testing.assert_close(x.grad[:n], upstream[:n])
     assert (x.grad[n:] == 0).all()
-    head = parts[0].view(CELLS, 3, 2 * CELLS, -1)[0, 1]  # second head of the first sentence
+    head = parts[0].view(batch, 3, longest, -1)[0, 1]  # second head of the first sentence
     torch.testing.assert_close(head[:18], x[:18, widths[0] : 2 * widths[0]])
