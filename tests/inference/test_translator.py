@@ -104,6 +104,23 @@ def test_another_vocabulary_is_named(toy_folder):
         Translator(replace(toy_folder, vocab_size=299), device="cpu")
 
 
+def test_threads_change_nothing_but_float_noise(translator, toy_folder):
+    import torch
+
+    lines = ["the red fox", "a dog", "big house small fox saw a dog", "a"] * 5
+    threads, results = torch.get_num_threads(), []
+    try:
+        for number in (1, 2, 3):
+            torch.set_num_threads(number)
+            results.append(translator.run(lines, decoding=toy_folder.decoding, max_tokens=200))
+    finally:
+        torch.set_num_threads(threads)
+    for found in results[1:]:
+        assert texts(found) == texts(results[0])
+        for (mine,), (other,) in zip(found, results[0], strict=True):
+            assert mine.score == pytest.approx(other.score, abs=1e-4)
+
+
 def test_processes_give_what_one_process_gives(translator, toy_folder):
     lines = ["the red fox", "", "a dog", "big house", "small fox saw a dog", "a"]
     how = {"decoding": toy_folder.decoding, "max_tokens": 30}
