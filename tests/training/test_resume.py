@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pipeline.files import read_json, read_lines
+from pipeline.files import iter_lines, read_json, read_lines
 
 KILLS = int(os.environ.get("REATTEND_KILLS", "3"))  # 20 was run once: docs/training.md
 LONG = {"max_steps": 120, "checkpoint_interval_steps": 10, "dev_interval_steps": 60}
@@ -136,6 +136,15 @@ def test_training_moves_to_other_ranks_and_zero_stages(arguments, tmp_path, unmo
     for name, weight in last_weights(tmp_path / "train.json").items():
         error = (weight - wanted[name]).norm() / wanted[name].norm()
         assert error < 1e-4, f"{name}: {error}"
+    moved, still = (loss_curve(path) for path in (tmp_path / "train.json", unmoved))
+    assert list(moved) == list(still) == list(range(1, 31))
+    for step, loss in still.items():
+        assert moved[step] == pytest.approx(loss, rel=1e-5), f"step {step}"
+
+
+def loss_curve(train_json: Path) -> dict[int, float]:
+    lines = iter_lines(Path(read_json(train_json)["folder"]) / "metrics.jsonl")
+    return {line["step"]: line["loss"] for line in map(json.loads, lines)}
 
 
 def test_a_dead_rank_ends_the_others(arguments, tmp_path):
