@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -31,8 +32,10 @@ def cluster(tmp_path_factory):
         pytest.fail(reason)
     if reason is not None:
         pytest.skip(reason)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # which cleans up
     with slurm.Slurm(tmp_path_factory.mktemp("slurm")) as running:
         yield running
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session")
@@ -50,10 +53,10 @@ def project(tmp_path_factory, project_folder):
         scale = made.folder / "config" / "scales" / "tiny.yaml"
         data = yaml.safe_load(scale.read_text())
         data["settings"]["all"]["training"] |= {
-            "max_steps": 400,
-            "warmup_steps": 100,
-            "checkpoint_interval_steps": 50,
-            "dev_interval_steps": 200,
+            "max_steps": 240,
+            "warmup_steps": 60,
+            "checkpoint_interval_steps": 40,
+            "dev_interval_steps": 40,
         }
         scale.write_text(yaml.safe_dump(data))
         path = made.folder / "workflow" / "profiles" / "slurm" / "config.yaml"

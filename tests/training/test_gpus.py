@@ -80,9 +80,9 @@ def test_two_that_want_several_do_not_block_each_other(machine, hold):
     first = hold(2)
     held_by(first)
     second, third = hold(3), hold(3)
-    first.communicate("")  # ends
     for process in (second, third):
         assert "waiting" in process.stderr.readline()
+    first.communicate("")  # ends
     firsts = []
     for process in (second, third):
         process.stdin.close()
