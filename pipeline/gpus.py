@@ -92,7 +92,7 @@ def _take(names: list[str], count: int, stack: ExitStack) -> list[str]:
                     else:
                         file.close()
             if len(held) == count:
-                return list(held)
+                return [name for name in names if name in held]
             if not told:
                 log(f"waiting for a free GPU: {count} of {len(names)}")
                 told = True
