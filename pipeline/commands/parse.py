@@ -7,8 +7,10 @@ with --tokens the line's spaces are the borders of words. A blank line gives a b
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from pipeline.commands.options import at_least
+from pipeline.commands.translate import find_model
 from pipeline.corpora.penn_words import escape_brackets, penn_words
 from pipeline.corpora.trees import parse_tree, split_words
 from pipeline.files import iter_lines, write_lines
@@ -17,7 +19,10 @@ from pipeline.results.tree_drawing import tree_svg
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="FOLDER", required=True, help="model folder of a parser")
+    parser.add_argument(
+        "model", help="a model folder, or the name of a run or experiment such as parsing_wsj"
+    )
+    parser.add_argument("--results", metavar="FOLDER", default="results", help="where runs lie")
     parser.add_argument("--input", metavar="FILE", help="sentences, one a line (default: stdin)")
     parser.add_argument("--output", metavar="FILE", help="trees, one a line (default: stdout)")
     parser.add_argument(
@@ -32,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--constrained",
         action=argparse.BooleanOptionalAction,
-        help="search well-formed trees alone, or any symbols and repair them (default: as the "
-        "model's experiment says)",
+        default=True,
+        help="search well-formed trees alone (the default), or any symbols and repair them",
     )
     parser.add_argument("--beam-size", metavar="N", type=int, help="default: the model's own")
     parser.add_argument(
@@ -49,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from pipeline.model.folder import ModelFolder
 
     at_least(1, beam_size=args.beam_size, max_tokens=args.max_tokens)
-    folder = ModelFolder.open(args.model)
+    folder = ModelFolder.open(find_model(args.model, results=Path(args.results)))
     if folder.kind != "parsing":
         raise ValueError(f"{args.model} is a model for {folder.kind}; parse needs a parsing model")
     lines = [_words_line(line, args.tokens) for line in iter_lines(args.input or sys.stdin.buffer)]

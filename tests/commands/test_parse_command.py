@@ -75,7 +75,7 @@ def parse(monkeypatch, capfdbinary, text: str, *arguments) -> tuple[int, list[st
 
 def test_text_in_trees_out(parser, monkeypatch, capfdbinary):
     text = "The dog (a big one) didn't bark.\n\nx is big\n"
-    code, lines, log = parse(monkeypatch, capfdbinary, text, "--model", parser)
+    code, lines, log = parse(monkeypatch, capfdbinary, text, parser)
     assert code == 0
     assert lines[1] == ""
     words = "The dog -LRB- a big one -RRB- did n't bark ."
@@ -116,7 +116,7 @@ def test_constrained_search_needs_no_repair_whatever_the_weights(favourite, tags
 def test_words_in_are_the_words_out(parser, monkeypatch, capfdbinary):
     text = "don't  split(this) .\n"
     for search in ("--constrained", "--no-constrained"):
-        arguments = ("--model", parser, "--tokens", search, "--beam-size", 2)
+        arguments = (parser, "--tokens", search, "--beam-size", 2)
         code, lines, log = parse(monkeypatch, capfdbinary, text, *arguments)
         assert code == 0
         assert leaves(parse_tree(lines[0])) == ["don't", "split-LRB-this-RRB-", "."]
@@ -127,7 +127,7 @@ def test_files_and_a_drawing(parser, tmp_path, monkeypatch, capfdbinary):
     (tmp_path / "in.txt").write_bytes(b"x is\nthe dog barks\n")
     arguments = ("--input", tmp_path / "in.txt", "--output", tmp_path / "out.txt")
     drawing = ("--drawing", tmp_path / "tree.svg", "--line", 2)
-    code, lines, _ = parse(monkeypatch, capfdbinary, "", "--model", parser, *arguments, *drawing)
+    code, lines, _ = parse(monkeypatch, capfdbinary, "", parser, *arguments, *drawing)
     assert (code, lines) == (0, [])
     assert leaves(parse_tree(read_lines(tmp_path / "out.txt")[1])) == ["the", "dog", "barks"]
     title = ElementTree.parse(tmp_path / "tree.svg").getroot()[0]
@@ -145,13 +145,29 @@ def test_files_and_a_drawing(parser, tmp_path, monkeypatch, capfdbinary):
 )
 def test_wrong_input_is_named(text, arguments, message, parser, tmp_path, monkeypatch, capfdbinary):
     monkeypatch.chdir(tmp_path)
-    code, _, log = parse(monkeypatch, capfdbinary, text, "--model", parser, *arguments)
+    code, _, log = parse(monkeypatch, capfdbinary, text, parser, *arguments)
     assert code == 1
     assert message in log
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_holds_no_parser(tmp_path, monkeypatch, capfdbinary):
-    code, _, log = parse(monkeypatch, capfdbinary, "x\n", "--model", tmp_path)
+    code, _, log = parse(monkeypatch, capfdbinary, "x\n", tmp_path)
     assert code == 1
     assert "not a model folder" in log
+
+
+def test_a_parser_by_the_name_of_its_run_or_experiment(parser, tmp_path, monkeypatch, capfdbinary):
+    for run in ("mine-seed10", "mine-seed2"):
+        folder = tmp_path / "lab/runs" / run / "average5"
+        folder.mkdir(parents=True)
+    (folder / "model").symlink_to(parser)  # seed 2, the first
+    (tmp_path / "lab/runs/mine-seed10/average5/model").mkdir()
+    for name in ("mine", "mine-seed2"):
+        arguments = (name, "--results", tmp_path)
+        code, lines, log = parse(monkeypatch, capfdbinary, "x\n", *arguments)
+        assert code == 0, log
+        assert leaves(parse_tree(lines[0])) == ["x"]
+    code, _, log = parse(monkeypatch, capfdbinary, "x\n", "yours", "--results", tmp_path)
+    assert code == 1
+    assert "no model folder and no run below" in log

@@ -104,6 +104,12 @@ def tiny(tmp_path_factory, project_folder) -> Workspace:
     return workspace
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory, project_folder) -> Workspace:
+    """As `fresh`, for all tests of a module."""
+    return make_tiny(Workspace(tmp_path_factory.mktemp("bare"), project_folder))
+
+
 @pytest.fixture
 def fresh(tmp_path, project_folder) -> Workspace:
     """A workspace of the scale `tiny` in which nothing was made."""

@@ -50,10 +50,10 @@ def add_parsers(config, **changes):
 
 
 @pytest.fixture(scope="module")
-def made(tiny):
-    add_parsers(tiny.folder / "config")
-    tiny.make("parsing_semi")
-    return tiny
+def made(bare):
+    add_parsers(bare.folder / "config")
+    bare.make("parsing_semi")
+    return bare
 
 
 def test_the_second_parser_learns_from_the_treebank_and_the_surest_trees(made):
@@ -173,3 +173,15 @@ def test_a_parser_of_a_self_trained_corpus_may_parse_for_the_next_one(config):
     scale = yaml.safe_load((config / "scales" / "tiny.yaml").read_text())
     assert load_project(config).corpora["tiny_self"].tags == "keep"
     assert scale["tasks"]["parsing-silver"] == "tiny_self"
+
+
+def test_the_paper_scale_with_a_parser_of_ones_own_is_planned_without_any_data(fresh):
+    path = fresh.folder / "config" / "scales" / "paper.yaml"
+    text = path.read_text()
+    assert "parsing-silver: wsj_silver" in text
+    path.write_text(text.replace("parsing-silver: wsj_silver", "parsing-silver: wsj_self"))
+    planned = fresh.planned("parsing_semi", "--config", "scale=paper")
+    assert planned["parse_raw"] == 16
+    assert planned["select_silver"] == 1
+    assert planned["train"] == 2
+    assert planned["learn_subwords"] == 2  # of WSJ, and of the corpus whose text is parsed
