@@ -17,9 +17,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline import slurm
 from pipeline.commands.checkpoints import owner, runs_by_fingerprint
+from pipeline.config.command_line import settings_of
 from pipeline.config.loading import load_project
 from pipeline.training.run import FINISHED, LOCK
 
@@ -30,18 +32,15 @@ LITTLE_BYTES = 5 << 30  # a training of the paper's big model writes 2.6 GB a ch
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--scale", help="instead of config.yaml's")
     parser.add_argument("--no-dry-run", action="store_true", help="don't ask what will run")
     parser.add_argument("snakemake", nargs="*", help="arguments of your snakemake, after --")
 
 
 def run(args: argparse.Namespace) -> int:
     """The state on stdout, a heading a line; the commands to run next at the end."""
-    project = load_project("config", {"scale": args.scale} if args.scale else {})
-    results = Path("results") / project.scale.name
     again = list(args.snakemake)
-    if args.scale and "--config" not in again:
-        again += ["--config", f"scale={args.scale}"]
+    project = load_project("config", settings_in(again))
+    results = Path("results") / project.scale.name
     cluster = "--workflow-profile" in again
 
     free = shutil.disk_usage(".").free
@@ -83,6 +82,17 @@ def run(args: argparse.Namespace) -> int:
         print("    snakemake --unlock")
     print(f"    {shlex.join(['snakemake', *([] if cluster else ['--cores', 'all']), *again])}")
     return 0
+
+
+def settings_in(arguments: list[str]) -> dict[str, Any]:
+    """What `--config` of a snakemake says."""
+    found, inside = [], False
+    for argument in arguments:
+        if argument.startswith("-"):
+            inside = argument in ("--config", "-C")
+        elif inside:
+            found.append(argument)
+    return settings_of(found)
 
 
 def say(heading: str, text: str) -> None:

@@ -99,6 +99,8 @@ def join(device: str) -> Rank:
     if os.environ.get("GLOO_SOCKET_IFNAME") == "":
         del os.environ["GLOO_SOCKET_IFNAME"]
     local = int(os.environ.get("LOCAL_RANK", 0))
+    if device == "cuda" and torch.cuda.device_count() == 1:
+        local = 0  # a scheduler may show each rank its own GPU alone
     place = torch.device(device, local) if device == "cuda" else torch.device(device)
     if device == "cuda":
         torch.cuda.set_device(place)

@@ -1,5 +1,7 @@
 """What trainings ask of a cluster, and what it can't give; no Slurm is needed."""
 
+import os
+import resource
 from types import SimpleNamespace
 
 import pytest
@@ -148,3 +150,37 @@ def test_a_job_is_requeued_only_while_it_runs(monkeypatch):
     monkeypatch.setenv(slurm.JOB_ID, "7")
     assert not slurm.requeue()
     assert said == ["squeue"]
+
+
+def test_dry_run_of_the_paper_on_eight_gpus_is_quick(project):
+    def eight(profile):
+        profile["set-resources"]["train"]["ranks"] = 8
+
+    workspace = project("paper", eight)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    settings = ("scale=paper", "results=table1,table2,table3,table4", "seeds=1")
+    output = workspace.make("-n", "--workflow-profile", "slurm", "--config", *settings)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "gres=gpu:8" in output
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 10
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("nodes=2", "nodes of rule train: more than one needs a cluster"),
+        ("zero_stage=3", "zero_stage of rule train must be 0, 1 or 2: 3"),
+        ("ranks=4", "ranks of rule train: this machine has 3 GPUs: 4"),
+    ],
+)
+def test_one_machine_refuses_what_it_can_not_do(project, tmp_path, monkeypatch, setting, complaint):
+    driver = tmp_path / "nvidia-smi"
+    lines = (f"echo 'GPU {n}: pretended (UUID: GPU-{n})'" for n in range(3))
+    driver.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
+    driver.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    workspace = project(setting.split("=")[0])
+    result = workspace.run("--set-resources", f"train:{setting}", "--", "train_ende_base")
+    assert result.returncode != 0
+    assert f"error: {complaint}" in result.stdout + result.stderr
+    assert not list(workspace.folder.glob("results/tiny/corpora/*/sources.json"))

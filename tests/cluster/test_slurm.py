@@ -267,10 +267,11 @@ def test_lost_node_then_lost_snakemake_then_rescue(cluster, submit, prepared, un
     run.process.wait()
     told = rescue(prepared, cluster, "--workflow-profile", "slurm", *settings)
     numbers = [run.jobs(seed)[-1]["id"] for seed in seeds]
-    assert "lock:      held" in told
-    assert "slurm:     2 jobs of this folder" in told
-    assert "goes on after step" in told
-    assert "train 2" in told
+    assert re.search(r"^lock: +held$", told, re.M)
+    assert re.search(r"^slurm: +2 jobs of this folder$", told, re.M)
+    assert re.search(r"^will run: +train 2$", told, re.M)
+    for seed in seeds:
+        assert re.search(rf"^ +ende_base-seed{seed} +goes on after step \d+ of 240", told, re.M)
     commands = [line.split("#")[0].split() for line in told.split("next:\n")[1].splitlines()]
     assert commands[0] == ["scancel", *sorted(numbers, key=int)]
     cluster.run(*commands[0])
@@ -338,10 +339,7 @@ def test_a_table_with_two_trainings_on_different_nodes(cluster, submit, project)
     [
         ("ranks=9", "ranks of rule train: partition gpu has at most 2 GPUs a node: 9"),
         ("nodes=3", "nodes of rule train: partition gpu has 2 that fit the rest: 3"),
-        ("gpu_type=a100", "gpu_type of rule train: partition gpu has no type: a100"),
-        ("slurm_partition=gpus", "slurm_partition of rule train must be one of cpu, gpu: gpus"),
         ("runtime=7000", "runtime of rule train: partition gpu has at most 720 minutes: 7000"),
-        ("mem_mb=90000", "mem_mb of rule train: partition gpu has at most 8000 MB a node: 90000"),
     ],
 )
 def test_what_can_never_run_is_refused_before_anything_is_queued(
