@@ -63,7 +63,7 @@ def test_the_second_parser_learns_from_the_treebank_and_the_surest_trees(made):
     assert report["parsed"] == 60
     assert report["repaired"] == 0
     assert report["kept"] == len(silver) == sum(report["kept_by_most_words"].values())
-    assert 30 <= len(silver) < 40  # half of each class, rounded up; none of the treebank's
+    assert 0 < len(silver) <= 35  # half of each class, rounded up, less what the treebank holds
     trees = read_lines(folder / "tiny_trees" / "text" / "train.trees")
     assert read_lines(folder / "tiny_self" / "text" / "train.trees") == [*trees, *silver]
     words = set(read_lines(folder / "tiny_trees" / "text" / "train.words"))
