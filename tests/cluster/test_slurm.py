@@ -140,29 +140,32 @@ def submit(cluster):
     cluster.run("scancel", "--me")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def unbroken(project):
-    """Workspaces of runs that nothing disturbed, by the number of ranks; made meanwhile."""
-    seeds = {1: (1, 2, 3, 4, 7, 8), 2: (5, 6)}
-    workspaces, processes = {}, {}
-    for ranks in seeds:
-        workspaces[ranks] = project(f"unbroken{ranks}")
-        numbers = ",".join(map(str, seeds[ranks]))
-        command = workspaces[ranks].command(
-            *("--set-resources", f"train:ranks={ranks}", "--config", f"seeds=[{numbers}]"),
-            *("--", *map(train_json, seeds[ranks])),
+    """Starts runs that nothing disturbs, on this machine: unbroken(seeds, ranks=N). What it gives
+    tells, at the end of the test, the weights of a seed."""
+    started = []
+
+    def start(seeds: tuple[int, ...], *, ranks: int):
+        workspace = project("unbroken")
+        command = workspace.command(
+            *("--set-resources", f"train:ranks={ranks}"),
+            *("--config", f"seeds=[{','.join(map(str, seeds))}]"),
+            *("--", *map(train_json, seeds)),
         )
-        with open(workspaces[ranks].folder / "out.txt", "w") as file:
-            processes[ranks] = subprocess.Popen(
-                command, cwd=workspaces[ranks].folder, stdout=file, stderr=file
-            )
+        output = workspace.folder / "out.txt"
+        with open(output, "w") as file:
+            process = subprocess.Popen(command, cwd=workspace.folder, stdout=file, stderr=file)
+        started.append(process)
 
-    def finished(ranks: int):
-        assert processes[ranks].wait(timeout=PATIENCE) == 0, ranks
-        return workspaces[ranks]
+        def of(seed: int):
+            assert process.wait(timeout=PATIENCE) == 0, output.read_text()
+            return weights(workspace, seed)
 
-    yield finished
-    for process in processes.values():
+        return of
+
+    yield start
+    for process in started:
         end_family(process)
 
 
@@ -198,6 +201,7 @@ def prepared(project):
 def test_cancelled_out_of_time_and_out_of_memory(cluster, submit, prepared, unbroken):
     seeds = (1, 2, 3, 4)
     targets = [train_json(seed) for seed in seeds]
+    wanted = unbroken(seeds, ranks=1)
     run = submit(prepared, "--config", "seeds=[1,2,3,4]", "--", *targets)
     cancelled, warned, unwarned = run.catch(1, 2, 3)
     cluster.run("scancel", cancelled.job["id"])
@@ -220,38 +224,46 @@ def test_cancelled_out_of_time_and_out_of_memory(cluster, submit, prepared, unbr
     for seed in (1, 2, 3):
         assert "resuming after step" in log_of(prepared, seed)
     for seed in seeds:
-        assert weights(prepared, seed) == weights(unbroken(1), seed)
+        assert weights(prepared, seed) == wanted(seed)
 
 
 def over_nodes(profile: dict) -> None:
-    profile["set-resources"]["train"] |= {"nodes": 2, "ranks": 1}
+    profile["set-resources"]["train"] |= {"nodes": 2, "ranks": 1, "warning_seconds": 25}
 
 
-def test_two_nodes_equal_one_and_a_dead_rank_ends_the_job(cluster, submit, project, unbroken):
+def test_two_nodes_equal_one_with_a_dead_rank_and_with_a_warning(
+    cluster, submit, project, unbroken
+):
     workspace = project("nodes", over_nodes)
     corpora = "results/tiny/corpora/tiny"
     workspace.make(f"{corpora}/buckets", f"{corpora}/subwords")
     targets = [train_json(seed) for seed in (5, 6)]
+    wanted = unbroken((5, 6), ranks=2)
     run = submit(workspace, "--config", "seeds=[5,6]", "--", *targets)
-    (caught,) = run.catch(5)
-    assert caught.job["nodes"] == "node[1-2]"
-    places = [rank.environ()["SLURMD_NODENAME"] for rank in caught.ranks]
-    assert places == list(NODES)
-    caught.ranks[1].kill()
+    losing, warned = run.catch(5, 6)
+    for training in (losing, warned):
+        assert training.job["nodes"] == "node[1-2]"
+        places = [rank.environ()["SLURMD_NODENAME"] for rank in training.ranks]
+        assert places == list(NODES)
+    cluster.end_soon(warned.job["id"])
+    losing.ranks[1].kill()
     killed = time.monotonic()
     wait_for(lambda: run.jobs(5)[0]["state"] == "FAILED", "the job to end", seconds=60)
     assert time.monotonic() - killed < 60
+    wait_for(warned.asked_to_stop, "the warning before the time limit", seconds=PATIENCE)
+    warned.resume()
     run.finish()
     assert [job["state"] for job in run.jobs(5)] == ["FAILED", "COMPLETED"]
-    assert [job["state"] for job in run.jobs(6)] == ["COMPLETED"]
-    assert "resuming after step" in log_of(workspace, 5)
+    assert [job["state"] for job in run.jobs(6)] == ["COMPLETED"]  # requeued
     for seed in (5, 6):
-        assert weights(workspace, seed) == weights(unbroken(2), seed)
+        assert "resuming after step" in log_of(workspace, seed)
+        assert weights(workspace, seed) == wanted(seed)
 
 
 def test_lost_node_then_lost_snakemake_then_rescue(cluster, submit, prepared, unbroken):
     seeds = (7, 8)
     settings = ("--config", "seeds=[7,8]", "--", *(train_json(seed) for seed in seeds))
+    wanted = unbroken(seeds, ranks=1)
     run = submit(prepared, *settings)
     first, second = run.catch(*seeds)
     node = first.job["nodes"]
@@ -281,7 +293,7 @@ def test_lost_node_then_lost_snakemake_then_rescue(cluster, submit, prepared, un
     assert commands[2][:3] == ["snakemake", "--workflow-profile", "slurm"]
     submit(prepared, *settings).finish()
     for seed in seeds:
-        assert weights(prepared, seed) == weights(unbroken(1), seed)
+        assert weights(prepared, seed) == wanted(seed)
 
 
 def rescue(workspace, cluster, *arguments: str) -> str:
