@@ -262,7 +262,7 @@ def main() -> None:
             update = peer(program, split, size, precision)
         own = {"ours": our_batches, "torch": shuffled_batches, "marian": grouped_batches}
         batches = (our_batches if request["batches"] == "same" else own[program])(split)
-        src, tgt = split.src_lengths(), split.tgt_lengths()
+        src, tgt = (x.astype(np.int64) for x in (split.src_lengths(), split.tgt_lengths()))
         sums = dict.fromkeys(("tgt_tokens", "src_tokens", "cells", "flops"), 0.0)
         for number in range(request["warm_up"] + request["updates"]):
             ids = next(batches)

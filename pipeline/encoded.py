@@ -58,10 +58,16 @@ class EncodedSplit:
         return self.tgt_tokens[self.tgt_offsets[index] : self.tgt_offsets[index + 1]]
 
     def src_lengths(self) -> np.ndarray:
-        return np.diff(self.src_offsets)
+        """int32 tokens of each source, eos counted."""
+        return _differences(self.src_offsets)
 
     def tgt_lengths(self) -> np.ndarray:
-        return np.diff(self.tgt_offsets)
+        """int32 tokens of each target, eos counted."""
+        return _differences(self.tgt_offsets)
+
+
+def _differences(offsets: np.ndarray) -> np.ndarray:
+    return np.subtract(offsets[1:], offsets[:-1], dtype=np.int32, casting="unsafe")
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:

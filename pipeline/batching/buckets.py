@@ -16,8 +16,8 @@ from pipeline.encoded import EncodedSplit, write_array
 class Buckets:
     """Bucket b holds the pairs order[offsets[b]:offsets[b + 1]], of the lengths src[b], tgt[b].
 
-    order: uint32 or int64 pair ids, each once; offsets: int64, one more than there are buckets;
-    src, tgt: int64 tokens, eos counted.
+    order: pair ids, each once; uint32, or int64 where they or lengths are huge. offsets: int64,
+    one more than there are buckets; src, tgt: int64 tokens, eos counted.
     """
 
     order: np.ndarray
@@ -67,13 +67,21 @@ def bucket_pairs(src_lengths: np.ndarray, tgt_lengths: np.ndarray) -> Buckets:
     if not len(src_lengths):
         raise ValueError("the training split holds no pairs; check the corpus and its filters")
     width = int(tgt_lengths.max()) + 1
-    key = src_lengths.astype(np.int64) * width + tgt_lengths
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    key = src_lengths.astype(np.int64)
+    key *= width
+    key += tgt_lengths
+    if len(key) < 1 << 32 and int(key.max()) < 1 << 31:
+        key <<= 32  # key and pair id in one number are sorted in place: 36 M pairs fit in memory
+        key |= np.arange(len(key), dtype=np.uint32)
+        key.sort()
+        order = np.empty(len(key), dtype=np.uint32)
+        np.bitwise_and(key, (1 << 32) - 1, out=order, casting="unsafe")
+        key >>= 32
+    else:
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+    starts = np.concatenate([[0], np.flatnonzero(key[1:] != key[:-1]) + 1])
     src, tgt = np.divmod(key[starts], width)
-    if len(order) < 1 << 32:
-        order = order.astype(np.uint32)
     return Buckets(order, np.append(starts, len(order)), src, tgt)
 
 

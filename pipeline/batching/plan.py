@@ -45,13 +45,12 @@ def plan_epoch(buckets: Buckets, *, tokens_per_step: int, seed: int, epoch: int)
     rng = np.random.default_rng((seed, epoch))
     line = _line_of_buckets(buckets, tokens_per_step=tokens_per_step, rng=rng)
     bucket_of_pair = np.repeat(np.arange(len(buckets.src), dtype=np.uint32), buckets.sizes)
-    shuffled = rng.permutation(len(buckets))
-    place = line[bucket_of_pair[shuffled]]
-    position = shuffled[np.argsort(place, kind="stable")]
+    position = np.arange(len(buckets), dtype=buckets.order.dtype)
+    rng.shuffle(position)
+    position = position[np.argsort(line[bucket_of_pair[position]], kind="stable")]
     bucket_of_pair = bucket_of_pair[position]
     bounds = _cut(
-        buckets.src[bucket_of_pair],
-        buckets.tgt[bucket_of_pair],
+        [np.cumsum(side.astype(np.int32)[bucket_of_pair]) for side in (buckets.src, buckets.tgt)],
         tokens_per_step=tokens_per_step,
         first=SMALLEST_SHARE + (1 - SMALLEST_SHARE) * rng.random(),
     )
@@ -78,25 +77,34 @@ def _line_of_buckets(
     return place.astype(np.uint16 if place.max() < 1 << 16 else np.uint32)  # sorts faster
 
 
-def _cut(src: np.ndarray, tgt: np.ndarray, *, tokens_per_step: int, first: float) -> np.ndarray:
+def _cut(ends: list[np.ndarray], *, tokens_per_step: int, first: float) -> np.ndarray:
     """Cut a line of pairs into updates: int64 [updates, 2].
 
+    ends: of the source and of the target, the tokens on the line up to the end of each pair.
     The first update takes the share `first` of the tokens, the last two share what is left.
     """
-    ends = [np.concatenate([[0], np.cumsum(side)]) for side in (src, tgt)]
+
+    def before(side: np.ndarray, pair: int) -> int:
+        return int(side[pair - 1]) if pair else 0
 
     def take(start: int, tokens: int) -> int:
-        return min(int(np.searchsorted(e, e[start] + tokens, side="right")) - 1 for e in ends)
+        return min(
+            int(np.searchsorted(side, before(side, start) + tokens, side="right")) for side in ends
+        )
+
+    def tokens(start: int, end: int) -> list[int]:
+        return [before(side, end) - before(side, start) for side in ends]
 
     cuts = [0, max(1, take(0, int(first * tokens_per_step)))]
-    while cuts[-1] < len(src):
+    while cuts[-1] < len(ends[0]):
         cuts.append(take(cuts[-1], tokens_per_step))
     if len(cuts) > 2:
         start, middle, end = cuts[-3:]
-        both = ends[0] + ends[1]
-        half = int(np.searchsorted(both, (both[start] + both[end]) / 2))
-        small = all(e[end] - e[middle] < SMALLEST_SHARE * tokens_per_step for e in ends)
-        fits = all(e[end] - e[half] <= tokens_per_step for e in ends)
+        both = ends[0][start:end] + ends[1][start:end]
+        half_of_all = sum(before(side, start) for side in ends) + sum(tokens(start, end)) / 2
+        half = start + 1 + int(np.searchsorted(both, half_of_all))
+        small = max(tokens(middle, end)) < SMALLEST_SHARE * tokens_per_step
+        fits = max(tokens(half, end)) <= tokens_per_step
         if small and fits and start < half < middle:
             cuts[-2] = half
     return np.stack([cuts[:-1], cuts[1:]], axis=1)

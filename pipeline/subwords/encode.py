@@ -220,10 +220,18 @@ def _chunks(shard: Shard) -> Iterator[list[bytes]]:
 
 def _join(path: Path, shards: Sequence[Shard], dtype: np.dtype) -> tuple[int, int]:
     """Write the shards' tokens as one .npy file; return their number and that of unk_id."""
-    parts = [np.load(shard.tokens, mmap_mode="r") for shard in shards]
-    size = sum(map(len, parts))
-    _write_parts(path, parts, dtype, size)
-    return size, sum(int(np.count_nonzero(part == UNK_ID)) for part in parts)
+    unknown = 0
+
+    def parts() -> Iterator[np.ndarray]:
+        nonlocal unknown
+        for shard in shards:
+            part = np.load(shard.tokens)
+            unknown += int(np.count_nonzero(part == UNK_ID))
+            yield part
+
+    size = sum(len(np.load(shard.tokens, mmap_mode="r")) for shard in shards)
+    _write_parts(path, parts(), dtype, size)
+    return size, unknown
 
 
 def _join_offsets(path: Path, shards: Sequence[Shard]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pipeline.batching.buckets import Buckets, bucket_pairs, open_buckets, write_buckets
 from pipeline.batching.grids import read_grids
 from pipeline.batching.plan import SMALLEST_SHARE, plan_epoch
-from pipeline.batching.report import lengths_by_pair, padding_report
+from pipeline.batching.report import padding_report
 from pipeline.batching.split import length_batches, padded_tokens, split_update
 from pipeline.encoded import BOS_ID, PAD_ID, EncodedSplit
 
@@ -39,13 +39,26 @@ def test_buckets_hold_each_pair_once_and_its_lengths(pairs):
     for name, side in (("src", src), ("tgt", tgt)):
         by_pair = np.repeat(getattr(buckets, name), buckets.sizes)
         assert (side[buckets.order] == by_pair).all()
-    by_pair = lengths_by_pair(buckets)
-    assert (by_pair[0] == src).all()
-    assert (by_pair[1] == tgt).all()
     short = buckets.up_to(20)
     kept = np.flatnonzero(np.maximum(src, tgt) <= 20)
     assert sorted(short.order.tolist()) == kept.tolist()
     assert short.src_tokens == src[kept].sum()
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(*[st.sampled_from([1, 2, 40_000, 50_000]) | st.integers(1, 200_000)] * 2),
+        min_size=1,
+        max_size=20,
+    )
+)
+@SETTINGS
+def test_buckets_of_lengths_whatever_their_size(pairs):
+    src, tgt = sides(pairs)
+    for dtype in (np.int32, np.int64):
+        buckets = bucket_pairs(src.astype(dtype), tgt.astype(dtype))
+        assert buckets.order.tolist() == np.lexsort((tgt, src)).tolist()
+        assert list(zip(buckets.src, buckets.tgt, strict=True)) == sorted(set(pairs))
 
 
 @pytest.mark.parametrize("src", [[3, 0], []])
@@ -76,7 +89,7 @@ def news() -> Buckets:
 
 @pytest.mark.parametrize(("tokens", "most"), [(25_000, 0.05), (4_096, 0.09)])
 def test_padding_on_newstest_like_lengths(news, tokens, most):
-    report = padding_report(news)[str(tokens)]
+    report = padding_report(*newstest_like(200_000), news)[str(tokens)]
     assert report["bucketed"] <= most
     assert report["shuffled"] > 0.4
 
@@ -85,13 +98,14 @@ def test_padding_on_newstest(shared_data_lengths):
     """Lengths of newstest 2008-2014 in words, drawn with replacement up to 200,000 pairs."""
     src, tgt = shared_data_lengths
     drawn = np.random.default_rng(0).integers(0, len(src), 200_000)
-    report = padding_report(bucket_pairs(src[drawn], tgt[drawn]))
+    src, tgt = src[drawn], tgt[drawn]
+    report = padding_report(src, tgt, bucket_pairs(src, tgt))
     assert report["25000"]["bucketed"] <= 0.05
     assert report["4096"]["bucketed"] <= 0.09
 
 
 def test_updates_are_full_and_come_in_no_order(news):
-    src, tgt = lengths_by_pair(news)
+    src, tgt = newstest_like(200_000)
     plan = plan_epoch(news, tokens_per_step=4096, seed=1, epoch=0)
     larger = np.array([max(src[i].sum(), tgt[i].sum()) for i in map(plan.update, range(len(plan)))])
     assert larger.min() >= SMALLEST_SHARE * 4096 * 0.9
@@ -138,7 +152,7 @@ def test_ranks_get_as_many_micro_batches_each_within_max_tokens(pairs, ranks, ma
 
 
 def test_ranks_get_about_as_many_tokens(news):
-    src, tgt = lengths_by_pair(news)
+    src, tgt = newstest_like(200_000)
     plan = plan_epoch(news, tokens_per_step=25_000, seed=1, epoch=0)
     for number in range(20):
         ids = plan.update(number)
