@@ -62,17 +62,25 @@ def ours() -> bool:
 
 
 def take_place() -> None:
-    """A rank that srun started learns its number, and where to meet, from its job step."""
+    """A rank that srun started learns its number, and where to meet, from its job step.
+
+    They meet on the first node, at the address by which srun there is reached already: a node may
+    take its own name for a loopback address.
+    """
     if STEP not in os.environ or launched():
         return
-    nodes = slurm.ask("scontrol", "show", "hostnames", os.environ["SLURM_STEP_NODELIST"])
-    if not nodes:
-        raise ValueError(f"scontrol can't read the node list: {os.environ['SLURM_STEP_NODELIST']}")
+    address = os.environ.get("SLURM_LAUNCH_NODE_IPADDR")
+    if not address:
+        listed = os.environ["SLURM_STEP_NODELIST"]
+        nodes = slurm.ask("scontrol", "show", "hostnames", listed)
+        if not nodes:
+            raise ValueError(f"scontrol can't read the list of nodes: {listed}")
+        address = nodes.split()[0]
     os.environ |= {
         "RANK": os.environ["SLURM_PROCID"],
         "LOCAL_RANK": os.environ["SLURM_LOCALID"],
         "WORLD_SIZE": os.environ["SLURM_NTASKS"],
-        "MASTER_ADDR": nodes.split()[0],
+        "MASTER_ADDR": address,
         "MASTER_PORT": str(PORTS[int(os.environ[slurm.JOB_ID]) % len(PORTS)]),
     }
 
