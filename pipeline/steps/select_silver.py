@@ -35,6 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     texts = {split: options.treebank / f"{split}.trees" for split in ("train", "dev", "test")}
     known = [line for text in texts.values() for line in read_lines(text.with_suffix(".words"))]
     kept = select_confident(sentences, parsed, share=source.share, known=known)
+    if not kept:
+        raise ValueError(
+            f"{options.corpus}: of {len(trees):,} parsed sentences none can be kept: "
+            f"{sum(bool(row.repairs) for row in parsed):,} needed repair, "
+            f"{len(set(sentences) & set(known)):,} are in the treebank {source.treebank}; "
+            "take other raw text, or decoding.constrained"
+        )
     write_lines(options.silver, (trees[index] for index in kept))
     shutil.copytree(options.treebank_subwords, options.subwords, dirs_exist_ok=True)
     parts = {split: [_part(split, text)] for split, text in texts.items()}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.corpus import CorpusConfig
+from pipeline.config.corpus import CorpusConfig, TextCorpus
 from pipeline.config.loading import load_corpus
 from pipeline.corpora.prepare import first_of_each, prepare
 from pipeline.corpora.sources import SourceFile, SourcePart, Sources, write_sources
@@ -200,8 +200,9 @@ def test_the_step_writes_text_and_report(tmp_path):
     raw = sources(tmp_path / "raw", train=[("a b", "c d")])
     listed = {split: list(parts) for split, parts in raw.splits.items()}
     write_sources(tmp_path / "sources.json", step="download", corpus="toy", splits=listed)
+    part = corpus().model_dump_json(include=set(TextCorpus.model_fields))
     command = [sys.executable, "-m", "pipeline.steps.prepare"]
-    command += ["--corpus", corpus().model_dump_json(), "--sources", str(tmp_path / "sources.json")]
+    command += ["--corpus", part, "--sources", str(tmp_path / "sources.json")]
     command += ["--output", str(tmp_path / "text"), "--report", str(tmp_path / "prepare.json")]
     subprocess.run(command, check=True)
     report = json.loads((tmp_path / "prepare.json").read_text())

@@ -1,4 +1,4 @@
-"""The steps around a model: decode, perplexity, attention, export."""
+"""The steps around a model: decode, perplexity, attention."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from pipeline.config.schema import DecodingConfig
 from pipeline.encoded import EOS_ID, write_array
 from pipeline.files import read_json, read_lines, write_lines
 from pipeline.inference.scoring import log_probs
-from pipeline.steps import attention, decode, export, perplexity
+from pipeline.steps import attention, decode, perplexity
 
 LINES = ["the red fox", "", "a dog", "big house and small fox", "x"]
 
@@ -85,11 +85,3 @@ def test_attention(toy_folder, tmp_path):
     assert torch.allclose(heads.sum(-1), torch.ones(2, 4), atol=1e-4)
     with pytest.raises(ValueError, match="blank"):
         attention.main([*arguments, "--sentence", " "])
-
-
-def test_export(toy_folder, tmp_path):
-    pytest.importorskip("ctranslate2")
-    for name, file in (("marian", "model.safetensors"), ("ctranslate2", "model.bin")):
-        folder = tmp_path / name
-        export.main(["--model", str(toy_folder.path), "--format", name, "--output", str(folder)])
-        assert (folder / file).exists()
