@@ -20,13 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     split = EncodedSplit.open(options.encoded / "train")
     src, tgt = split.src_lengths(), split.tgt_lengths()
+    del split  # the pages of its arrays that were read count as memory
     buckets = bucket_pairs(src, tgt)
     write_buckets(options.output, buckets)
     write_manifest(
         options.output / "bucket.json",
         step="bucket",
         inputs={"encoded": options.encoded / "encode.json"},
-        pairs=len(split),
+        pairs=len(buckets),
         buckets=len(buckets.src),
         src_tokens=buckets.src_tokens,
         tgt_tokens=buckets.tgt_tokens,
