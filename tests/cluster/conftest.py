@@ -53,7 +53,7 @@ def project(tmp_path_factory, project_folder):
         scale = made.folder / "config" / "scales" / "tiny.yaml"
         data = yaml.safe_load(scale.read_text())
         data["settings"]["all"]["training"] |= {
-            "max_steps": 240,
+            "max_steps": 480,  # some seconds: long enough to be caught twice
             "warmup_steps": 60,
             "checkpoint_interval_steps": 40,
             "dev_interval_steps": 40,

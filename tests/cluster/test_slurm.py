@@ -17,6 +17,7 @@ import psutil
 import pytest
 from slurm import NODES, wait_for
 
+SAVED = "step 80 of"  # the log says so when the checkpoint of step 40 is whole
 PATIENCE = 450.0  # seconds, for a busy machine; a quiet one needs a tenth
 
 
@@ -63,7 +64,7 @@ class Submission:
         comment = f"rule_train_wildcards_{experiment}-seed{seed}"
         return [job for job in self.cluster.jobs() if job["comment"] == comment]
 
-    def catch(self, *seeds: int, text: str = "dev perplexity", rank: int = -1) -> list["Caught"]:
+    def catch(self, *seeds: int, text: str = SAVED, rank: int = -1) -> list["Caught"]:
         """Freeze each training once its log says so: one rank of it, the last by default."""
         caught: dict[int, Caught] = {}
         deadline = time.monotonic() + PATIENCE
@@ -269,11 +270,13 @@ def test_lost_node_then_lost_snakemake_then_rescue(cluster, submit, prepared, un
     node = first.job["nodes"]
     assert second.job["nodes"] == node
     cluster.lose_node(node)
-    moved = run.catch(*seeds, text="resuming after step")
+    try:
+        moved = run.catch(*seeds, text="resuming after step")
+    finally:
+        cluster.start_node(node)  # the tests after this one need both
     for before, after in zip((first, second), moved, strict=True):
         assert after.job["id"] == before.job["id"]
         assert after.job["nodes"] == NODES[1 - NODES.index(node)]
-    cluster.start_node(node)
 
     run.process.kill()
     run.process.wait()
@@ -283,7 +286,7 @@ def test_lost_node_then_lost_snakemake_then_rescue(cluster, submit, prepared, un
     assert re.search(r"^slurm: +2 jobs of this folder$", told, re.M)
     assert re.search(r"^will run: +train 2$", told, re.M)
     for seed in seeds:
-        assert re.search(rf"^ +ende_base-seed{seed} +goes on after step \d+ of 240", told, re.M)
+        assert re.search(rf"^ +ende_base-seed{seed} +goes on after step \d+ of 480", told, re.M)
     commands = [line.split("#")[0].split() for line in told.split("next:\n")[1].splitlines()]
     assert commands[0] == ["scancel", *sorted(numbers, key=int)]
     cluster.run(*commands[0])
