@@ -85,8 +85,9 @@ def test_two_that_want_several_do_not_block_each_other(machine, hold):
     for process in (second, third):
         assert "waiting" in process.stderr.readline()
     first.stdin.close()  # ends it
-    for process in (second, third):
+    for process in (second, third):  # whichever is first must end for the other
         process.stdin.close()
+    for process in (second, third):
         process.wait(timeout=60)
         assert held_by(process) == machine
 
