@@ -42,7 +42,8 @@ class TreeConstraint:
 
     max_opens bounds the run of brackets that open one after another, and with it every chain of
     constituents with one child. leaves: for each sentence the tokens that its words stand as, one
-    a word (tags "words"); None: any symbol that is no bracket stands for any word. Raises
+    a word (tags "words"); None: any symbol that is no bracket stands for any word.
+    word_columns: with leaves, the tokens among which the probability of a word is spread. Raises
     ValueError if the symbols can't make a tree: an opening bracket whose closing one is missing,
     no bracket, or no symbol for words.
     """
@@ -56,6 +57,7 @@ class TreeConstraint:
         vocab_size: int,
         max_opens: int = MAX_OPENS,
         leaves: Sequence[Sequence[int]] | None = None,
+        word_columns: range | None = None,
     ) -> None:
         ids = {symbol: n_pieces + index for index, symbol in enumerate(symbols)}
         assert n_pieces + len(symbols) <= vocab_size
@@ -77,6 +79,7 @@ class TreeConstraint:
             if not (self._kind_V == kind).any():
                 raise ValueError(f"no {what} among the tree symbols: {list(symbols)[:5]}")
         self._leaf_SW: np.ndarray | None = None
+        self.word_columns = word_columns if leaves is not None else None
         if leaves is not None:
             self._kind_V[self._kind_V == LEAF] = FOREIGN
             self._leaf_SW = np.zeros((len(leaves), max(map(len, leaves), default=0)), np.int64)
@@ -119,6 +122,10 @@ class TreeConstraint:
             allowed_NV[rows, self._next_word(states)[rows]] = True
         allowed_NV[:, self.eos_id] = can_NK[:, END]
         return allowed_NV
+
+    def word(self, states: States) -> np.ndarray:
+        """[n] the token of the word that may come next; -1 where none may. Only with leaves."""
+        return np.where(self._can(states)[:, LEAF], self._next_word(states), -1)
 
     def advance(self, states: States, tokens: np.ndarray) -> States:
         """The states after each hypothesis took its token, tokens [n].

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from pipeline.inference.cache import Cache
-from pipeline.inference.candidates import best_tokens, sort_keys
+from pipeline.inference.candidates import Stand, best_tokens, sort_keys
 from pipeline.inference.network import Network
 
 NEVER_IDS = (PAD_ID, BOS_ID, UNK_ID)
@@ -42,7 +42,16 @@ class Hypothesis:
 
 
 class Constraint(Protocol):
-    """Which tokens may follow, for many hypotheses at once; states are the constraint's own."""
+    """Which tokens may follow, for many hypotheses at once; states are the constraint's own.
+
+    word_columns: the tokens that stand for words where a word stands as itself; `word` then tells
+    the one that may follow, -1 where none may. Which word comes next is known beforehand, so it
+    follows with the probability that any does.
+    """
+
+    word_columns: range | None
+
+    def word(self, states: Any) -> np.ndarray: ...
 
     def start(self, n_words: np.ndarray, max_length: np.ndarray) -> Any: ...
 
@@ -162,13 +171,24 @@ class _Search:
         sentences, beams = self.tokens_SB.shape
         self.n_parents = beams
         states = self.cache.step(self.tokens_SB, self.parent_SB)
-        mask = self._mask()
-        values, tokens = best_tokens(states, self.network.logits, 2 * self.beam_size, mask=mask)
+        values, tokens = best_tokens(
+            states,
+            self.network.logits,
+            2 * self.beam_size,
+            mask=self._mask(),
+            stand=self._stand(),
+        )
         k = values.size(1)
         values_SC = (values.view(sentences, beams, k) + self.log_prob_SB[:, :, None]).flatten(1)
         order_SC = sort_keys(values_SC).topk(min(2 * self.beam_size, beams * k)).indices
         tokens_SC = tokens.view(sentences, -1).gather(1, order_SC)
         return values_SC.gather(1, order_SC), order_SC // k, tokens_SC
+
+    def _stand(self) -> Stand | None:
+        if self.constraint is None or self.constraint.word_columns is None:
+            return None
+        word_R = torch.from_numpy(self.constraint.word(self.states))
+        return Stand(self.constraint.word_columns, word_R.to(self.tokens_SB.device))
 
     def _mask(self) -> Callable[[Tensor, int], None]:
         """What may not follow: see `best_tokens`."""

@@ -7,6 +7,7 @@ are looked at again.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,6 +16,17 @@ from torch import Tensor
 
 BLOCK = 32
 Logits = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A token that stands for many: its probability is the sum of theirs.
+
+    token_R: int64, one for each row; -1 in rows without.
+    """
+
+    columns: range
+    token_R: Tensor
 
 
 def sort_keys(scores: Tensor) -> Tensor:
@@ -35,28 +47,35 @@ def best_tokens(
     k: int,
     *,
     mask: Callable[[Tensor, int], None],
+    stand: Stand | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The k most probable tokens of each row, [R, k]: log-probabilities, ids; best first.
 
     logits: each gives the logits of the next columns. mask(logits_RC, start): sets in place to -inf
     what may not be chosen, in the columns from `start` on; probabilities are not renormalised.
+    stand: a token that is chosen with the probability of many, whatever the mask says of them.
 
     Each of the k greatest of a row lies in one of the k blocks whose greatest come first, in the
     same order: a block that is left out has k blocks before it, and each of them holds a number
     that comes before all of its own.
     """
-    pieces, totals, greatest, start = [], [], [], 0
+    pieces, totals, together, greatest, start = [], [], [], [], 0
     for part in logits:
         piece_RC = part(states_RD).float()
         # their difference in any column; twice as fast as logsumexp, which keeps three copies
         totals.append(piece_RC[:, 0] - piece_RC.log_softmax(dim=1)[:, 0])
         columns = piece_RC.size(1)
+        if stand is not None:
+            shared = slice(max(stand.columns.start - start, 0), max(stand.columns.stop - start, 0))
+            together.append(piece_RC[:, shared].logsumexp(dim=1))
         mask(piece_RC, start)
         start += columns
         if columns % BLOCK:  # the last piece alone
             piece_RC = torch.nn.functional.pad(piece_RC, (0, -columns % BLOCK), value=-torch.inf)
         pieces.append(piece_RC.unflatten(1, (-1, BLOCK)))
         greatest.append(pieces[-1].amax(dim=2))
+    if stand is not None:
+        _put(pieces, greatest, stand.token_R, torch.stack(together).logsumexp(dim=0))
     total_R = torch.stack(totals).logsumexp(dim=0)
     block_RN = torch.cat(greatest, dim=1)
     block_Rn = sort_keys(block_RN).topk(min(k, block_RN.size(1))).indices.sort(dim=1).values
@@ -66,6 +85,18 @@ def best_tokens(
     values_RC = values_Rnb.flatten(1)
     order_Rk = sort_keys(values_RC).topk(min(k, start)).indices
     return values_RC.gather(1, order_Rk) - total_R[:, None], tokens_RC.gather(1, order_Rk)
+
+
+def _put(pieces: list[Tensor], greatest: list[Tensor], token_R: Tensor, value_R: Tensor) -> None:
+    """Set one column of each row, and what is known of its block; in place. No column: -1."""
+    start = 0
+    for piece_RNb, greatest_RN in zip(pieces, greatest, strict=True):
+        columns = piece_RNb.size(1) * BLOCK
+        row = ((token_R >= start) & (token_R < start + columns)).nonzero().squeeze(1)
+        block, inside = (token_R[row] - start) // BLOCK, (token_R[row] - start) % BLOCK
+        piece_RNb[row, block, inside] = value_R[row]
+        greatest_RN[row, block] = piece_RNb[row, block].amax(dim=1)
+        start += columns
 
 
 def _blocks(pieces: list[Tensor], block_Rn: Tensor) -> Tensor:

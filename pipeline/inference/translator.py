@@ -17,7 +17,7 @@ from pipeline.inference.beam import Constraint, Hypothesis, beam_search
 from pipeline.inference.network import Network
 from pipeline.inference.products import Precision
 from pipeline.model.folder import ModelFolder
-from pipeline.subwords.vocabulary import Vocabulary
+from pipeline.subwords.vocabulary import SPECIAL, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,7 @@ class Translator(Planner):
             eos_id=EOS_ID,
             vocab_size=self.vocabulary.size,
             leaves=leaves,
+            word_columns=range(len(SPECIAL), self.vocabulary.n_pieces),
         )
 
     def _output(self, hypothesis: Hypothesis, line: str) -> Output:

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.corpora.constraints import TreeConstraint
 from pipeline.encoded import BOS_ID, EOS_ID
 from pipeline.inference.beam import NEVER_IDS, beam_search, penalty
 from pipeline.inference.network import Network
@@ -172,6 +173,8 @@ def test_penalty_is_that_of_gnmt():
 class OnlyOnce:
     """Each word at most once, and as many words as the source has."""
 
+    word_columns = None
+
     def start(self, n_words, max_length):
         return np.zeros((len(n_words), 300), dtype=bool), n_words
 
@@ -200,6 +203,46 @@ def test_constraint_holds_for_every_hypothesis(network):
         assert hypotheses
         for hypothesis in hypotheses:
             assert len(set(hypothesis.tokens)) == len(hypothesis.tokens) == len(words)
+
+
+PIECES = (4, 5, 6, 7)
+SYMBOLS = ("(N", "(S", ")N", ")S", "XX")  # ids 8 to 12
+
+
+def all_trees(constraint, longest):
+    """Every sequence that the constraint lets through, eos last."""
+    going = [([], constraint.start(np.array([2]), np.array([longest])))]
+    while going:
+        tokens, states = going.pop()
+        for token in np.flatnonzero(constraint.allowed(states)[0]).tolist():
+            if token == EOS_ID:
+                yield [*tokens, token]
+            else:
+                going.append(([*tokens, token], constraint.advance(states, np.array([token]))))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_known_word_follows_with_the_probability_of_any_word(make_model, seed):
+    """Against all trees there are over two words: a word's identity costs nothing."""
+    model = make_model(seed, vocab_size=13, spread=4.0)
+    constraint = TreeConstraint(
+        SYMBOLS, n_pieces=8, eos_id=EOS_ID, vocab_size=13, leaves=[[6, 4]], word_columns=range(4, 8)
+    )
+    source, expected = source_of([6, 4]), []
+    for tokens in all_trees(constraint, longest=9):
+        logits = model.logits(model(source[None], torch.tensor([[BOS_ID, *tokens[:-1]]]))).double()
+        shares = logits.softmax(-1)
+        shares[:, list(PIECES)] = shares[:, list(PIECES)].sum(dim=1, keepdim=True)
+        chosen = shares[torch.arange(len(tokens)), torch.tensor(tokens)]
+        expected.append((chosen.log().sum().item(), tokens[:-1]))
+    assert len(expected) > 20
+    (found,) = beam_search(
+        Network(model), [source], beam_size=200, length_penalty=0.0, max_extra_tokens=6, n_best=20,
+        constraint=constraint, n_words=[2],
+    )  # fmt: skip
+    best = sorted(expected, reverse=True)[:20]
+    assert [h.tokens for h in found] == [tokens for _, tokens in best]
+    assert [h.log_prob for h in found] == pytest.approx([p for p, _ in best], abs=1e-4)
 
 
 def test_forced_lengths(network):

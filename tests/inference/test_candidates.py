@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from pipeline.inference.candidates import BLOCK, best_tokens, sort_keys
+from pipeline.inference.candidates import BLOCK, Stand, best_tokens, sort_keys
 
 FLOATS = st.floats(-50, 50, width=32) | st.sampled_from([0.0, -0.0, 1.0, -1.0])
 
@@ -44,6 +44,37 @@ def test_best_tokens_equals_sorting_everything(array, k, cuts, never):
         for log_prob, column in zip(log_probs[row].tolist(), order, strict=True):
             value = float("-inf") if column in never else expected[row, column].item()
             assert log_prob == pytest.approx(value, abs=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    npst.arrays(np.float32, st.tuples(st.integers(1, 3), st.integers(8, 200)), elements=FLOATS),
+    st.lists(st.integers(1, 6), max_size=3),
+    st.data(),
+)
+def test_one_token_has_the_probability_of_many(array, cuts, data):
+    logits = torch.from_numpy(array)
+    rows, size = logits.shape
+    first = data.draw(st.integers(0, size - 1))
+    columns = range(first, data.draw(st.integers(first + 1, size)))
+    token = [data.draw(st.sampled_from([-1, *columns])) for _ in range(rows)]
+
+    def mask(piece, start):  # every second token may follow
+        piece[:, start % 2 :: 2] = -torch.inf
+
+    found = best_tokens(
+        logits, pieces_of(logits, cuts), size, mask=mask, stand=Stand(columns, torch.tensor(token))
+    )
+    expected = logits.double().softmax(dim=1)
+    for row in range(rows):
+        together = expected[row, columns.start : columns.stop].sum().log().item()
+        values = dict(zip(found[1][row].tolist(), found[0][row].tolist(), strict=True))
+        assert len(values) == size
+        for column, value in values.items():
+            alone = expected[row, column].log().item() if column % 2 else float("-inf")
+            wanted = together if column == token[row] else alone
+            assert value == pytest.approx(wanted, abs=1e-4)
+        assert found[0][row].tolist() == sorted(values.values(), reverse=True)
 
 
 @given(npst.arrays(np.float32, st.integers(1, 50), elements=FLOATS))
