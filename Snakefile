@@ -8,7 +8,8 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/evaluation.smk"
-include: "workflow/rules/parsing.smk"
+include: "workflow/rules/self_training.smk"
+include: "workflow/rules/search.smk"
 include: "workflow/rules/results.smk"
 
 

@@ -12,7 +12,6 @@ ratios are taken within a round, and their median counts.
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -20,6 +19,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+from pipeline.memory import peak_resident_bytes
 
 VOCAB, BEAM, BATCH = 37_000, 4, 32
 ENGINES = {
@@ -165,7 +166,7 @@ def work(options: argparse.Namespace) -> None:
         "tokens": tokens,
         "seconds": time.perf_counter() - start,
         "cpu_seconds": time.process_time() - cpu,
-        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_bytes": peak_resident_bytes(),
     }
     print(json.dumps(report), flush=True)
 

@@ -3,7 +3,6 @@ Face's Marian; each trains the same model size on the same pairs and says what i
 
 import json
 import math
-import resource
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from pipeline.batching.split import padded_tokens
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.encoded import EOS_ID, PAD_ID, EncodedSplit, token_dtype, write_array
 from pipeline.files import write_json
+from pipeline.memory import peak_resident_bytes
 from pipeline.model.linear import product
 from pipeline.model.positions import sinusoids
 
@@ -291,7 +291,7 @@ def main() -> None:
             "tgt_tokens_per_second": sums["tgt_tokens"] / seconds,
             "flops_per_second": sums["flops"] / seconds,
             "padding_share": 1 - (sums["src_tokens"] + sums["tgt_tokens"]) / sums["cells"],
-            "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "peak_memory_bytes": peak_resident_bytes(),
         }
         print(json.dumps(facts))
 

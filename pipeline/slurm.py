@@ -80,14 +80,14 @@ def jobs_of(folder: str) -> list[QueuedJob] | None:
     listing = ask("squeue", "--noheader", "--me", "--format=%i|%T|%k|%Z|%M|%N")
     if listing is None:
         return None
-    jobs = (QueuedJob(*line.split("|")) for line in listing.splitlines() if line.count("|") == 5)
+    jobs = (QueuedJob(*line.split("|")) for line in listing.split("\n") if line.count("|") == 5)
     return [job for job in jobs if os.path.realpath(job.folder) == os.path.realpath(folder)]
 
 
 def partitions() -> list[NodeKind] | None:
     """What the cluster has, whether it is up or not; None without Slurm here."""
     listing = ask("sinfo", "--noheader", "--exact", "--format=%P|%D|%c|%m|%l|%G")
-    return None if listing is None else [node_kind(line) for line in listing.splitlines()]
+    return None if listing is None else [node_kind(line) for line in listing.split("\n") if line]
 
 
 def node_kind(line: str) -> NodeKind:

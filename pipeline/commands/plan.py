@@ -234,7 +234,8 @@ def _waiting(plans: Sequence[Plan], paces: Mapping[str, Pace], gpus: int) -> lis
         return []
     return [
         "starting kernels takes more than half of the training time of experiments, which go "
-        f"hardly slower on fewer than {gpus} devices, so train them side by side: {len(waiting)}"
+        f"hardly slower on fewer than {gpus} devices, so train them side by side: "
+        f"{', '.join(waiting)}"
     ]
 
 

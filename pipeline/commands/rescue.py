@@ -66,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"    {owner(training.folder, runs, missing):<32} {training.state}")
 
     if not args.no_dry_run:
+        print("asking Snakemake what will run (--no-dry-run leaves it out)", file=sys.stderr)
         say("will run", planned(again))
 
     print("\nnext:")
@@ -180,7 +181,8 @@ def planned(arguments: list[str]) -> str:
     )
     output = result.stdout + result.stderr
     if result.returncode:
-        return f"snakemake -n fails: {output.strip().splitlines()[-1]}"
+        last = output.strip().split("\n")[-1]
+        return f"snakemake -n fails: {last}"
     if "Nothing to be done" in output or "Job stats:" not in output:
         return "nothing"
     block = output.split("Job stats:")[1].split("total")[0]

@@ -15,18 +15,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print to stdout; 1 if there is no table yet."""
-    folder = args.folder or Path("results") / (args.scale or _scale_of_config()) / "tables"
+    """Print to stdout; 1 if there is no table yet. Raises ConfigError for an unknown scale."""
+    folder = args.folder or Path("results") / _scale(args.scale) / "tables"
     if print_tables(folder):
         return 0
-    print(f"no tables yet; `snakemake --cores all` makes them: {folder}", file=sys.stderr)
+    chosen = f" --config scale={args.scale}" if args.scale else ""
+    print(f"no tables yet; `snakemake --cores all{chosen}` makes them: {folder}", file=sys.stderr)
     return 1
 
 
-def _scale_of_config() -> str:
+def _scale(name: str | None) -> str:
     from pipeline.config.loading import load_project  # a moment that --folder need not wait for
 
-    return load_project("config", {}).scale.name
+    return load_project("config", {"scale": name} if name else {}).scale.name
 
 
 def print_tables(folder: Path) -> int:

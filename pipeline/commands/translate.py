@@ -5,6 +5,7 @@ Each input line gives one line on standard output, in order; a blank line gives 
 """
 
 import argparse
+import os
 import queue
 import sys
 import threading
@@ -22,7 +23,7 @@ READ_AHEAD = 1024
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", help="a model folder, or the name of a run such as ende_base-seed1"
+        "model", help="a model folder, or the name of a run or experiment such as ende_base"
     )
     parser.add_argument("--input", metavar="FILE", default="-", help="default: standard input")
     parser.add_argument("--languages", metavar="SRC-TGT", help="refuse a model of another pair")
@@ -48,6 +49,10 @@ def run(args: argparse.Namespace) -> int:
 
     at_least(1, nbest=args.nbest, processes=args.processes, max_tokens=args.max_tokens)
     at_least(1, beam_size=args.beam_size)
+    if args.processes > (cpus := os.cpu_count() or 1):
+        raise ValueError(
+            f"--processes must be at most this machine's {cpus} CPUs: {args.processes}"
+        )
     at_least(0, length_penalty=args.length_penalty)
     if args.beam_size and args.nbest > args.beam_size:
         raise ValueError(f"--nbest must be at most --beam-size {args.beam_size}: {args.nbest}")

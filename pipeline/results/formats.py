@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.files import atomic_open
@@ -35,6 +36,7 @@ LATEX_SPECIAL = {
     "\u00a0": "~",
 }
 UPRIGHT_COLUMNS = 9
+DENSE_COLUMNS = 12  # of more, a table is set tighter, so that it fits a laptop's screen
 SUPERSCRIPT_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 TABLE_STYLE = """
 .results{border-collapse:collapse;font:14px/1.45 system-ui,sans-serif;font-variant-numeric:
@@ -47,7 +49,9 @@ tabular-nums}
 .results tbody tr.rule td{border-top:1px solid #999}
 .results tbody:last-of-type tr:last-child td{border-bottom:2px solid}
 .results tr.ours td{font-weight:600}
-.results .interval{display:block;font-size:.85em;font-weight:400;color:#444}
+.results .below{display:block;font-size:.85em;font-weight:400;color:#444}
+.dense{font-size:13px}
+.results.dense th,.results.dense td{padding-left:.38em;padding-right:.38em}
 .notes{font:13px/1.5 system-ui,sans-serif;padding-left:1.2em;max-width:60em;overflow-wrap:anywhere}
 .wide{overflow-x:auto}
 """
@@ -180,18 +184,29 @@ def to_page(table: Table) -> str:
 
 
 def to_html(table: Table) -> str:
-    headings = "".join(
-        f'<th scope="col" class="{column.align}">{_html_heading(column)}</th>'
-        for column in table.columns
-    )
+    headings = _html_row(table, 'th scope="col"', [_html_heading(c) for c in table.columns])
+    kind = "results dense" if len(table.columns) > DENSE_COLUMNS else "results"
     bodies = "".join(_html_section(table, section) for section in table.sections)
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes)
     return (
         f'<h3 class="title" id="{table.name}-title">{html.escape(table.title)}</h3>\n'
-        f'<div class="wide"><table class="results" aria-labelledby="{table.name}-title">\n'
+        f'<div class="wide"><table class="{kind}" aria-labelledby="{table.name}-title">\n'
         f"<thead><tr>{headings}</tr></thead>\n{bodies}</table></div>\n"
         f'<ul class="notes">{notes}</ul>\n'
     )
+
+
+def _html_row(table: Table, tag: str, cells: Sequence[str]) -> str:
+    """Cells of HTML, those of columns `below` within the cell before."""
+    found: list[tuple[str, str]] = []
+    for column, cell in zip(table.columns, cells, strict=True):
+        if not column.below:
+            found.append((column.align, cell))
+        elif cell:
+            align, above = found.pop()
+            found.append((align, f'{above} <span class="below">{cell}</span>'))
+    end = tag.split()[0]
+    return "".join(f'<{tag} class="{align}">{cell}</{end}>' for align, cell in found)
 
 
 def _html_heading(column: Column) -> str:
@@ -201,7 +216,7 @@ def _html_heading(column: Column) -> str:
 def _html_cell(cell: str) -> str:
     """An interval stands smaller, below its value: tables stay narrow."""
     value, bracket, interval = cell.partition(" [")
-    below = f' <span class="interval">[{html.escape(interval)}</span>' if bracket else ""
+    below = f' <span class="below">[{html.escape(interval)}</span>' if bracket else ""
     return html.escape(value) + below
 
 
@@ -209,13 +224,11 @@ def _html_section(table: Table, section: Section) -> str:
     lines = []
     if len(table.sections) > 1:
         title = html.escape(section.title)
-        lines.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{title}</th></tr>')
+        width = sum(not column.below for column in table.columns)
+        lines.append(f'<tr><th colspan="{width}" scope="rowgroup">{title}</th></tr>')
     for row in section.rows:
         kinds = [kind for kind, on in (("ours", row.ours), ("rule", row.rule_above)) if on]
-        cells = "".join(
-            f'<td class="{column.align}">{_html_cell(cell)}</td>'
-            for column, cell in zip(table.columns, row.cells, strict=True)
-        )
+        cells = _html_row(table, "td", [_html_cell(cell) for cell in row.cells])
         mark = f' class="{" ".join(kinds)}"' if kinds else ""
         lines.append(f"<tr{mark}>{cells}</tr>")
     return "<tbody>\n" + "\n".join(lines) + "\n</tbody>\n"

@@ -102,13 +102,14 @@ def _mean(value: Summary | None) -> float | None:
     return value.mean if value else None
 
 
-def _columns(*headings: str, left: Sequence[str]) -> tuple[Column, ...]:
+def _columns(*headings: str, left: Sequence[str], below: Sequence[str] = ()) -> tuple[Column, ...]:
     """Headings that end in "?" are of columns left out where no row fills them."""
     return tuple(
         Column(
             heading.removesuffix("?"),
             "left" if heading.removesuffix("?") in left else "right",
             optional=heading.endswith("?"),
+            below=heading.removesuffix("?") in below,
         )
         for heading in headings
     )
@@ -163,6 +164,7 @@ LAYOUTS = {
             "paper, parameters (M)",
             "ours, parameters (M)",
             left=("row", "change", "at this scale", "remark"),
+            below=("at this scale",),
         ),
         cells=_table3_cells,
         drop=("bracket_f1", "recall", "precision", "all_lines", "paper_training_flops"),

@@ -17,6 +17,7 @@ class Column:
     heading: str
     align: Literal["left", "right"] = "right"
     optional: bool = False  # left out where no row fills it
+    below: bool = False  # in HTML small below the column before it: narrow enough for a screen
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The training of one model, from wherever it stands to its last step (section 5)."""
 
 import math
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from pipeline.batching.buckets import open_buckets
 from pipeline.batching.split import length_batches
 from pipeline.encoded import PAD_ID, EncodedSplit
 from pipeline.files import read_json, sha256_of
+from pipeline.memory import peak_resident_bytes
 from pipeline.model.likelihood import perplexity, sequence_nll
 from pipeline.model.transformer import Transformer
 from pipeline.progress import log
@@ -308,7 +308,7 @@ def peak_memory_bytes(device: torch.device) -> int:
     """Most memory this process has held: of the GPU, or resident on a CPU."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return peak_resident_bytes()
 
 
 def _newest_on_all_ranks(folder: Path, rank: Rank) -> checkpoints.Checkpoint | None:

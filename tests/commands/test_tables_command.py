@@ -46,6 +46,21 @@ def test_no_tables_says_how_to_make_them(tmp_path, capsys):
     assert "snakemake" in captured.err
 
 
+def test_a_scale_without_tables_says_how_to_make_them(capsys, monkeypatch, tmp_path):
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    monkeypatch.chdir(tmp_path)
+    assert main(["tables", "--scale", "lab"]) == 1
+    assert "`snakemake --cores all --config scale=lab` makes them" in capsys.readouterr().err
+
+
+def test_an_unknown_scale_is_refused(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert main(["tables", "--scale", "nope"]) != 0
+    error = capsys.readouterr().err
+    assert "nope" in error
+    assert "demo" in error
+
+
 def test_a_narrow_terminal_cuts_rows_not_notes(tmp_path, capsys, monkeypatch):
     (tmp_path / "table2.md").write_text(f"| {'x' * 200} |\n- {'y' * 200}\n")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)

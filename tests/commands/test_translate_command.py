@@ -78,6 +78,7 @@ def test_nothing_in_nothing_out(call, model):
         (["MODEL", "--max-tokens", "0"], "--max-tokens must be at least 1: 0"),
         (["MODEL", "--device", "cuda:77"], "device"),
         (["MODEL", "--processes", "0"], "--processes"),
+        (["MODEL", "--processes", "5000"], "--processes must be at most this machine's"),
         (["MODEL", "--input", "/no/such/file"], "translate: /no/such/file: No such file"),
     ],
 )

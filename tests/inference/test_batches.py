@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,13 +20,13 @@ def test_each_sentence_once_within_the_budget_longest_first(lengths, max_tokens,
         assert len(batch) == 1 or longest * len(batch) * per_sentence <= max_tokens
 
 
-STATUS = Path("/proc/self/status")
 PEAK = """
 import torch
 from pipeline.config.schema import ModelConfig
 from pipeline.inference.batches import most_bytes
 from pipeline.inference.beam import beam_search
 from pipeline.inference.network import Network
+from pipeline.memory import peak_resident_bytes
 from pipeline.model.transformer import Transformer
 torch.set_num_threads(1)
 config = ModelConfig(
@@ -42,9 +41,7 @@ def search(n_sentences, longest):
         min_lengths=[longest + EXTRA] * n_sentences,
     )
     assert len(found[0][0].tokens) + 1 >= longest + EXTRA
-    # ru_maxrss would begin with what the parent process once held
-    (line,) = (x for x in open("/proc/self/status") if x.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024
+    return peak_resident_bytes()
 before = search(1, 2)
 peak = search(SENTENCES, LONGEST)
 print(peak - before, most_bytes(config, n_sentences=SENTENCES, longest=LONGEST,
@@ -52,7 +49,6 @@ print(peak - before, most_bytes(config, n_sentences=SENTENCES, longest=LONGEST,
 """
 
 
-@pytest.mark.skipif(not STATUS.exists(), reason=f"needs {STATUS}")
 @pytest.mark.parametrize(
     ("n_sentences", "longest", "vocab_size", "extra"),
     [(100, 16, 30_000, 4), (120, 100, 1000, 10), (2, 1500, 100, 2)],

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,25 @@ def make_tiny(workspace: Workspace) -> Workspace:
     settings = {"scale": "tiny", "results": ["ende_base"], "seeds": [1], "data_root": None}
     (config / "config.yaml").write_text(yaml.safe_dump(settings))
     return workspace
+
+
+@pytest.fixture(scope="session")
+def add_treebank() -> Callable[..., dict]:
+    """Gives the scale `tiny` of a configuration the treebank `tiny_trees`; returns the scale."""
+
+    def add(config: Path, *, train: int, held_out: int, seed: int, beam_size: int) -> dict:
+        trees = yaml.safe_load((config / "corpora" / "grammar_trees.yaml").read_text())
+        trees["source"]["sizes"] = {"train": train, "dev": held_out, "test": held_out}
+        trees["source"]["seed"] = seed
+        trees["subwords"]["vocab_size"] = 340
+        (config / "corpora" / "tiny_trees.yaml").write_text(yaml.safe_dump(trees))
+        scale = yaml.safe_load((config / "scales" / "tiny.yaml").read_text())
+        scale["tasks"]["parsing"] = "tiny_trees"
+        decoding = {"max_extra_tokens": 60, "constrained": True, "beam_size": beam_size}
+        scale["settings"]["tasks"] = {"parsing": {"decoding": decoding}}
+        return scale
+
+    return add
 
 
 @pytest.fixture(scope="module")

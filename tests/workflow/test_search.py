@@ -18,23 +18,20 @@ def write(path, data):
     path.write_text(yaml.safe_dump(data))
 
 
-def add_search(config, **changes):
-    """Give the scale `tiny` a treebank, and the search `tiny`."""
-    trees = yaml.safe_load((config / "corpora" / "grammar_trees.yaml").read_text())
-    trees["source"]["sizes"] = {"train": 200, "dev": 10, "test": 10}
-    trees["subwords"]["vocab_size"] = 340
-    write(config / "corpora" / "tiny_trees.yaml", trees)
-    scale = yaml.safe_load((config / "scales" / "tiny.yaml").read_text())
-    scale["tasks"]["parsing"] = "tiny_trees"
-    scale["settings"]["tasks"] = {
-        "parsing": {"decoding": {"max_extra_tokens": 60, "constrained": True}}
-    }
-    write(config / "scales" / "tiny.yaml", scale)
-    write(config / "searches" / "tiny.yaml", {**SEARCH, **changes})
+@pytest.fixture(scope="module")
+def add_search(add_treebank):
+    """Gives the scale `tiny` a treebank, and the search `tiny`."""
+
+    def add(config, **changes):
+        scale = add_treebank(config, train=200, held_out=10, seed=1, beam_size=4)
+        write(config / "scales" / "tiny.yaml", scale)
+        write(config / "searches" / "tiny.yaml", {**SEARCH, **changes})
+
+    return add
 
 
 @pytest.fixture(scope="module")
-def searched(bare):
+def searched(bare, add_search):
     add_search(bare.folder / "config")
     bare.make("search_tiny")
     return bare
@@ -112,7 +109,7 @@ def test_a_score_of_a_test_set_is_refused():
         ({"optimiser": {}}, "unknown key"),
     ],
 )
-def test_a_bad_search_is_named(fresh, changes, message):
+def test_a_bad_search_is_named(fresh, add_search, changes, message):
     config = fresh.folder / "config"
     add_search(config, **changes)
     with pytest.raises(ConfigError) as caught:

@@ -29,29 +29,28 @@ def write(path, data):
     path.write_text(yaml.safe_dump(data))
 
 
-def add_parsers(config, **changes):
-    """Give the scale `tiny` a treebank and a self-trained corpus whose source has `changes`."""
-    trees = yaml.safe_load((config / "corpora" / "grammar_trees.yaml").read_text())
-    trees["source"]["sizes"] = {"train": 300, "dev": 20, "test": 20}
-    trees["source"]["seed"] = 2  # other sentences than the text that will be parsed
-    trees["subwords"]["vocab_size"] = 340
-    write(config / "corpora" / "tiny_trees.yaml", trees)
-    made = {
-        "title": "made", "kind": "parsing", "languages": ["words", "trees"], "filters": {},
-        "source": {**SOURCE, **changes},
-    }  # fmt: skip
-    write(config / "corpora" / "tiny_self.yaml", made)
-    scale = yaml.safe_load((config / "scales" / "tiny.yaml").read_text())
-    scale["tasks"] |= {"parsing": "tiny_trees", "parsing-silver": "tiny_self"}
-    decoding = {"max_extra_tokens": 60, "constrained": True, "beam_size": 2}
-    scale["settings"]["tasks"] = {
-        task: {"decoding": decoding} for task in ("parsing", "parsing-silver")
-    }
-    write(config / "scales" / "tiny.yaml", scale)
+@pytest.fixture(scope="module")
+def add_parsers(add_treebank):
+    """Gives the scale `tiny` a treebank and a self-trained corpus whose source has `changes`."""
+
+    def add(config, **changes):
+        # seed 2: other sentences than the text that will be parsed
+        scale = add_treebank(config, train=300, held_out=20, seed=2, beam_size=2)
+        made = {
+            "title": "made", "kind": "parsing", "languages": ["words", "trees"], "filters": {},
+            "source": {**SOURCE, **changes},
+        }  # fmt: skip
+        write(config / "corpora" / "tiny_self.yaml", made)
+        scale["tasks"]["parsing-silver"] = "tiny_self"
+        settings = scale["settings"]["tasks"]
+        settings["parsing-silver"] = settings["parsing"]
+        write(config / "scales" / "tiny.yaml", scale)
+
+    return add
 
 
 @pytest.fixture(scope="module")
-def made(bare):
+def made(bare, add_parsers):
     add_parsers(bare.folder / "config")
     bare.make("parsing_semi")
     return bare
@@ -111,7 +110,9 @@ def problems(config):
 
 
 @pytest.mark.parametrize("parser", ["parsing_semi", "again"])
-def test_a_parser_that_learns_from_what_it_parses_is_a_circle_that_names_the_files(config, parser):
+def test_a_parser_that_learns_from_what_it_parses_is_a_circle_that_names_the_files(
+    config, add_parsers, parser
+):
     add_parsers(config, parser=parser)
     again = yaml.safe_load((config / "experiments" / "parsing_semi.yaml").read_text())
     write(config / "experiments" / "again.yaml", again)
@@ -124,7 +125,7 @@ def test_a_parser_that_learns_from_what_it_parses_is_a_circle_that_names_the_fil
     ) in text
 
 
-def test_raw_text_that_is_made_of_the_corpus_itself_is_a_circle(config):
+def test_raw_text_that_is_made_of_the_corpus_itself_is_a_circle(config, add_parsers):
     add_parsers(config, raw={**SOURCE["raw"], "corpus": "second", "side": "words"})
     shutil.copy(config / "corpora" / "tiny_self.yaml", config / "corpora" / "second.yaml")
     second = yaml.safe_load((config / "corpora" / "second.yaml").read_text())
@@ -152,12 +153,12 @@ def test_raw_text_that_is_made_of_the_corpus_itself_is_a_circle(config):
         ({"shares": 1}, "source.shares: unknown key; did you mean share?"),
     ],
 )
-def test_what_can_not_be_made_is_named(config, changes, message):
+def test_what_can_not_be_made_is_named(config, add_parsers, changes, message):
     add_parsers(config, **changes)
     assert message in problems(config)
 
 
-def test_keys_of_the_treebank_are_not_stated_twice(config):
+def test_keys_of_the_treebank_are_not_stated_twice(config, add_parsers):
     add_parsers(config)
     path = config / "corpora" / "tiny_self.yaml"
     data = yaml.safe_load(path.read_text())
@@ -165,7 +166,7 @@ def test_keys_of_the_treebank_are_not_stated_twice(config):
     assert "tags: is that of tiny_trees, its treebank; leave it out" in problems(config)
 
 
-def test_a_parser_of_a_self_trained_corpus_may_parse_for_the_next_one(config):
+def test_a_parser_of_a_self_trained_corpus_may_parse_for_the_next_one(config, add_parsers):
     """Two rounds: not a circle."""
     add_parsers(config)
     data = yaml.safe_load((config / "corpora" / "tiny_self.yaml").read_text())
