@@ -57,7 +57,7 @@ def notes_of(
         notes.append(
             "From base: tokenized_bleu minus that of the base row, the paper's and ours; what a "
             "variation does at this scale, beside what it did at the paper's. Labels name the "
-            "paper's sizes; what a row changes at this scale stands beside, where it differs."
+            "paper's sizes; what a row changes at this scale stands with it, where it differs."
         )
     trains = [run.train for run in runs.all() if run.train and run.experiment in shown]
     if published.table == "table2" and trains:
