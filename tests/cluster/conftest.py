@@ -46,14 +46,14 @@ def project(tmp_path_factory, project_folder):
     """
     workspaces = _workspaces()
 
-    def make(name: str, profile=lambda data: None):
+    def make(name: str, profile=lambda data: None, *, max_steps: int = 480):
         made = workspaces.make_tiny(
             workspaces.Workspace(tmp_path_factory.mktemp(name), project_folder)
         )
         scale = made.folder / "config" / "scales" / "tiny.yaml"
         data = yaml.safe_load(scale.read_text())
         data["settings"]["all"]["training"] |= {
-            "max_steps": 480,  # some seconds: long enough to be caught twice
+            "max_steps": max_steps,  # 480 are some seconds: long enough to be caught twice
             "warmup_steps": 60,
             "checkpoint_interval_steps": 40,
             "dev_interval_steps": 40,

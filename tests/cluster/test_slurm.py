@@ -325,7 +325,7 @@ def whole_nodes(profile: dict) -> None:
 
 
 def test_a_table_with_two_trainings_on_different_nodes(cluster, submit, project):
-    workspace = project("table", whole_nodes)
+    workspace = project("table", whole_nodes, max_steps=120)
     workspace.make("results/tiny/corpora/tiny/subwords")  # the first jobs, to save minutes
     run = submit(workspace, "table2")
     together: dict[str, str] = {}
