@@ -147,6 +147,7 @@ def _experiments(
 ) -> dict[str, Experiment]:
     """Experiments by name, the extended before those that extend them."""
     files: dict[str, ExperimentFile] = {}
+    parents: dict[str, str] = {}
     paths = {path.stem: path for path in sorted((folder / "experiments").glob("*.yaml"))}
     found += [
         f"{path}: is not read; rename it to {path.stem}.yaml"
@@ -158,7 +159,10 @@ def _experiments(
                 f"{path}: {name} names a rule or a target of the workflow; rename the file"
             )
         try:
-            files[name] = _validate(ExperimentFile, read_yaml(path), path)
+            data = read_yaml(path)
+            if isinstance(parent := data.get("extends"), str):
+                parents[name] = parent
+            files[name] = _validate(ExperimentFile, data, path)
         except ConfigError as error:
             found.append(str(error))
     found += [
@@ -167,12 +171,10 @@ def _experiments(
         for name in scale.settings.experiments
         if name not in paths
     ]
-    if found:
-        return {}
     chains = {}
-    for name in files:
+    for name in paths:
         try:
-            chains[name] = ancestry(name, files, paths)
+            chains[name] = ancestry(name, parents, paths)
         except ConfigError as error:
             found += [line for line in [str(error)] if line not in found]
     if found:

@@ -27,15 +27,14 @@ class Resolved:
             self.origins[section, key] = path, (*at, section, key)
 
 
-def ancestry(
-    name: str, files: Mapping[str, ExperimentFile], paths: Mapping[str, Path]
-) -> list[str]:
+def ancestry(name: str, parents: Mapping[str, str], paths: Mapping[str, Path]) -> list[str]:
     """The files that an experiment extends, the first one first, itself last.
 
-    Raises ConfigError for a parent that there isn't, and for a circle.
+    parents: what each extends, those that extend nothing left out. Raises ConfigError for a parent
+    that there isn't, and for a circle.
     """
     chain = [name]
-    while parent := files[chain[0]].extends:
+    while parent := parents.get(chain[0]):
         if parent in chain:
             circle = chain[: chain.index(parent) + 1][::-1]
             start = circle.index(min(circle))
@@ -44,10 +43,10 @@ def ancestry(
                 f"{place(paths[names[0]], ('extends',))}: goes round in a circle: "
                 f"{' extends '.join(names)}"
             )
-        if parent not in files:
+        if parent not in paths:
             raise ConfigError(
                 f"{place(paths[chain[0]], ('extends',))}: no such experiment: {parent!r}"
-                f"{alike(parent, [*files])} (there are: {', '.join(files)})"
+                f"{alike(parent, [*paths])} (there are: {', '.join(paths)})"
             )
         chain.insert(0, parent)
     return chain

@@ -192,6 +192,17 @@ def test_a_value_that_a_scale_sets_is_named_in_the_scale(folder):
     assert line.endswith("; 23 more experiments inherit this")
 
 
+def test_a_wrong_parent_is_named_beside_what_else_is_wrong(folder):
+    def change(data):
+        data.update(extends="ende_bsae")
+        data.pop("tables")
+
+    edit(folder, "experiments/enfr_base", change)
+    message = error_of(folder, "paper")
+    assert "tables: is missing" in message
+    assert "no such experiment: 'ende_bsae'" in message
+
+
 def test_two_files_with_one_mistake_are_two_mistakes(folder):
     for name in ("ende_base", "ende_big"):
         edit(folder, f"experiments/{name}", lambda data: data["decoding"].update(n_average=9999))
