@@ -118,4 +118,10 @@ def impossible(jobs: Iterable[Any], machine: Machine) -> list[str]:
             if job.resources.get("slurm_partition") or not job.is_local:
                 request = request_of(job.rule.name, job.resources, job.threads)
                 found |= dict.fromkeys(slurm.problems(request, kinds))
+            minutes, warning = map(job.resources.get, ("runtime", "warning_seconds"))
+            if minutes and warning and warning >= 60 * minutes:  # Slurm would warn at the start
+                found[
+                    f"warning_seconds of rule {job.rule.name}: must be less than its runtime, "
+                    f"{minutes} minutes: {warning}"
+                ] = None
     return list(found)

@@ -74,6 +74,7 @@ def small_cluster(profile: dict) -> None:
     profile["default-resources"] |= {"mem_mb": "attempt * 1500", "runtime": 5}
     for resources in profile["set-resources"].values():
         resources |= {"mem_mb": "attempt * 1500", "runtime": 5}
+    profile["set-resources"]["train"]["warning_seconds"] = 60
     profile["set-threads"] = dict.fromkeys(profile["set-threads"], 1)
     profile["slurm-init-seconds-before-status-checks"] = 5
     profile["latency-wait"] = 10

@@ -137,6 +137,20 @@ def test_each_reason_is_said_once(monkeypatch):
     assert [problem.split(" of ")[0] for problem in problems] == ["ranks", "runtime"]
 
 
+@pytest.mark.parametrize(("minutes", "refused"), [(4, True), (5, True), (6, False)])
+def test_a_warning_at_the_start_of_a_job_is_refused(monkeypatch, minutes, refused):
+    monkeypatch.setattr(machine.slurm, "partitions", lambda: KINDS)
+    job = SimpleNamespace(
+        rule=SimpleNamespace(name="train"),
+        resources={"slurm_partition": "gpu", "runtime": minutes, "warning_seconds": 300},
+        threads=1,
+        is_local=False,
+    )
+    problems = machine.impossible([job], Machine(gpu_type="unnamed"))
+    wanted = f"warning_seconds of rule train: must be less than its runtime, {minutes} minutes: 300"
+    assert problems == ([wanted] if refused else [])
+
+
 def test_a_job_is_requeued_only_while_it_runs(monkeypatch):
     said = []
 

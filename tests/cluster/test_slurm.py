@@ -358,6 +358,7 @@ def test_a_table_with_two_trainings_on_different_nodes(cluster, submit, project)
         ("ranks=9", "ranks of rule train: partition gpu has at most 2 GPUs a node: 9"),
         ("nodes=3", "nodes of rule train: partition gpu has 2 that fit the rest: 3"),
         ("runtime=7000", "runtime of rule train: partition gpu has at most 720 minutes: 7000"),
+        ("warning_seconds=300", "warning_seconds of rule train: must be less than its runtime, 5"),
     ],
 )
 def test_what_can_never_run_is_refused_before_anything_is_queued(
