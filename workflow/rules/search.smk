@@ -1,48 +1,6 @@
 # A search decodes dev and nothing else: its models lie where no rule decodes a test set.
 
 
-def searched(wildcards):
-    """Training and decoding of a setting of a search, such as 3-1."""
-    search = PROJECT.searches[wildcards.search]
-    training, decoding = map(int, wildcards.setting.split("-"))
-    return search.trainings[training - 1], search.decodings[decoding - 1]
-
-
-def searched_run(search, training):
-    """Folder of a training of a search: the first seed of the experiment."""
-    seed = PROJECT.seeds_of(PROJECT.searches[search].experiment)[0]
-    return f"{R}/search/search_{search}_{training}-seed{seed}"
-
-
-def searched_model(wildcards):
-    run = searched_run(wildcards.search, wildcards.setting.split("-")[0])
-    return f"{run}/average{searched(wildcards)[1].n_average}/model"
-
-
-def searched_corpus(wildcards):
-    return PROJECT.corpus_of(PROJECT.searches[wildcards.search].experiment)
-
-
-def searched_text(wildcards):
-    return f"{R}/corpora/{searched_corpus(wildcards).name}/text"
-
-
-def searched_scores(wildcards):
-    """scores.json of each setting, in their order."""
-    return [
-        f"{R}/search/{wildcards.search}/{setting}/dev/scores.json"
-        for setting, _ in PROJECT.searches[wildcards.search].settings()
-    ]
-
-
-def searched_runs(wildcards):
-    """train.json of each setting, in their order."""
-    return [
-        f"{searched_run(wildcards.search, setting.split('-')[0])}/train.json"
-        for setting, _ in PROJECT.searches[wildcards.search].settings()
-    ]
-
-
 use rule train as train_setting with:
     output:
         "<results>/search/{run}/train.json",

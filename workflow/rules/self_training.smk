@@ -1,41 +1,6 @@
 # Self-training: a parser reads raw text, and the surest of its trees stand beside the treebank's.
 
 
-def treebank_path(path):
-    """An input function: `path` below the folder of the treebank of a self-trained corpus."""
-    return lambda wildcards: (
-        f"{R}/corpora/{PROJECT.corpora[wildcards.corpus].source.treebank}/{path}"
-    )
-
-
-def parser_model(wildcards):
-    """Folder of the model that parses raw text for a self-trained corpus: the first seed's."""
-    name = PROJECT.corpora[wildcards.corpus].source.parser
-    n_average = PROJECT.experiments[name].decoding.n_average
-    return f"{R}/runs/{name}-seed{PROJECT.seeds_of(name)[0]}/average{n_average}/model"
-
-
-def raw_text(wildcards):
-    """Folder of the prepared text that is parsed for a self-trained corpus."""
-    return f"{R}/corpora/{PROJECT.corpora[wildcards.corpus].source.raw.corpus}/text"
-
-
-def raw_decoding(wildcards):
-    """The parser's own search, with the beam that the self-trained corpus states."""
-    source = PROJECT.corpora[wildcards.corpus].source
-    decoding = PROJECT.experiments[source.parser].decoding
-    changes = {"beam_size": source.beam_size} if source.beam_size else {}
-    return section(decoding.model_copy(update=changes))
-
-
-def shards(suffix):
-    """An input function: what each job of parse_raw wrote."""
-    return lambda wildcards: [
-        f"{R}/corpora/{wildcards.corpus}/parsed/{shard}.{suffix}"
-        for shard in range(PROJECT.corpora[wildcards.corpus].source.shards)
-    ]
-
-
 rule parse_raw:
     input:
         model=parser_model,
