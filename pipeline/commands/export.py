@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-from pipeline.commands.translate import find_model
+from pipeline.commands.models import find_model
 from pipeline.files import iter_lines
 
 PACKAGES = {"transformers": "transformers", "ctranslate2": "ctranslate2"}

@@ -1,19 +1,23 @@
 """Parse sentences with a trained parser: text in, one bracketed tree a line out.
 
-Input is one sentence a line. Raw text is split into words after the Penn Treebank's conventions;
-with --tokens the line's spaces are the borders of words. A blank line gives a blank line.
+Input is one sentence a line, answered as it comes. Raw text is split into words after the Penn
+Treebank's conventions; with --tokens the line's spaces are the borders of words. A blank line gives
+a blank line.
 """
 
 import argparse
 import sys
 import time
+from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
+from pipeline.commands.models import find_model
 from pipeline.commands.options import at_least
-from pipeline.commands.translate import find_model
+from pipeline.commands.streaming import outputs_as_they_come
 from pipeline.corpora.penn_words import escape_brackets, penn_words
 from pipeline.corpora.trees import parse_tree, split_words
-from pipeline.files import iter_lines, write_lines
+from pipeline.files import atomic_open, write_lines
 from pipeline.progress import log
 from pipeline.results.tree_drawing import tree_svg
 
@@ -23,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model", help="a model folder, or the name of a run or experiment such as parsing_wsj"
     )
     parser.add_argument("--results", metavar="FOLDER", default="results", help="where runs lie")
-    parser.add_argument("--input", metavar="FILE", help="sentences, one a line (default: stdin)")
+    parser.add_argument(
+        "--input", metavar="FILE", default="-", help="sentences, one a line (default: stdin)"
+    )
     parser.add_argument("--output", metavar="FILE", help="trees, one a line (default: stdout)")
     parser.add_argument(
         "--tokens",
@@ -50,43 +56,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the trees; counts of repairs go to stderr. Raises ValueError for wrong input."""
     from pipeline.inference.device import choose_device  # torch is not needed for --help
-    from pipeline.inference.translator import Translator, total_repairs
+    from pipeline.inference.translator import Translator
     from pipeline.model.folder import ModelFolder
 
-    at_least(1, beam_size=args.beam_size, max_tokens=args.max_tokens)
+    at_least(1, beam_size=args.beam_size, max_tokens=args.max_tokens, line=args.line)
     folder = ModelFolder.open(find_model(args.model, results=Path(args.results)))
     if folder.kind != "parsing":
         raise ValueError(f"{args.model} is a model for {folder.kind}; parse needs a parsing model")
-    lines = [_words_line(line, args.tokens) for line in iter_lines(args.input or sys.stdin.buffer)]
-    if args.drawing and not 1 <= args.line <= len(lines):
-        raise ValueError(f"--line must be from 1 to the input's {len(lines)} lines: {args.line}")
-    if args.drawing and not lines[args.line - 1]:
-        raise ValueError(
-            f"line {args.line} is blank and has no tree to draw; choose another --line"
-        )
     changes = {"constrained": args.constrained, "beam_size": args.beam_size}
     decoding = folder.decoding.model_copy(
         update={key: value for key, value in changes.items() if value is not None}
     )
     start = time.perf_counter()
     translator = Translator(folder, device=choose_device(args.device))
-    outputs = [
-        best for best, *_ in translator.run(lines, decoding=decoding, max_tokens=args.max_tokens)
-    ]
-    trees = [output.text for output in outputs]
-    if args.output:
-        write_lines(args.output, trees)
-    else:
-        sys.stdout.buffer.writelines(tree.encode("utf-8") + b"\n" for tree in trees)
-        sys.stdout.buffer.flush()
-    if args.drawing:
-        svg = tree_svg(parse_tree(trees[args.line - 1]))
-        write_lines(args.drawing, svg.removesuffix("\n").split("\n"))
-    repairs = total_repairs(outputs)
-    repaired = sum(1 for output in outputs if output.repairs)
-    log(f"sentences: {len(lines)}, seconds: {time.perf_counter() - start:.1f}")
-    listing = "".join(f", {name}: {count}" for name, count in repairs.items())
+    repairs: Counter[str] = Counter()
+    number = repaired = 0
+    drawn = None
+    writing = atomic_open(args.output) if args.output else nullcontext(sys.stdout.buffer)
+    with writing as out:
+        for results in outputs_as_they_come(
+            translator,
+            args.input,
+            what="parse",
+            read=lambda line: _words_line(line, args.tokens),
+            decoding=decoding,
+            max_tokens=args.max_tokens,
+        ):
+            for (output,) in results:
+                number += 1
+                out.write(f"{output.text}\n".encode())
+                repairs.update(output.repairs)
+                repaired += bool(output.repairs)
+                if number == args.line:
+                    drawn = output.text
+            out.flush()
+    log(f"sentences: {number}, seconds: {time.perf_counter() - start:.1f}")
+    listing = "".join(f", {name}: {count}" for name, count in sorted(repairs.items()))
     log(f"sentences repaired: {repaired}{listing}")
+    if args.drawing:
+        if drawn is None:
+            raise ValueError(f"--line must be from 1 to the input's {number} lines: {args.line}")
+        if not drawn:
+            raise ValueError(
+                f"line {args.line} is blank and has no tree to draw; choose another --line"
+            )
+        svg = tree_svg(parse_tree(drawn))
+        write_lines(args.drawing, svg.removesuffix("\n").split("\n"))
     return 0
 
 

@@ -1,5 +1,6 @@
 """The parse command on a parser with random weights: whatever it says, whole trees come out."""
 
+import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
 from xml.etree import ElementTree
@@ -66,8 +67,9 @@ def parser(tmp_path_factory):
     return untrained(tmp_path_factory.mktemp("parser"))
 
 
-def parse(monkeypatch, capfdbinary, text: str, *arguments) -> tuple[int, list[str], str]:
-    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text.encode())))
+def parse(monkeypatch, capfdbinary, text: str | bytes, *arguments) -> tuple[int, list[str], str]:
+    data = text.encode() if isinstance(text, str) else text
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(data)))
     code = main(["parse", *map(str, arguments)])
     out, err = capfdbinary.readouterr()
     return code, out.decode().split("\n")[:-1], err.decode()
@@ -123,6 +125,27 @@ def test_words_in_are_the_words_out(parser, monkeypatch, capfdbinary):
         assert (": 0\n" in log) == (search == "--constrained")
 
 
+def test_bytes_that_are_not_utf_8_are_read_and_named(parser, monkeypatch, capfdbinary):
+    code, lines, log = parse(monkeypatch, capfdbinary, b"x is\n\xff x\n", parser)
+    assert code == 0
+    assert leaves(parse_tree(lines[1])) == ["\ufffd", "x"]
+    assert "not UTF-8, read with replacement characters: line 2" in log
+
+
+def test_trees_come_before_the_input_ends(parser):
+    """A reader sees the tree of the first line while the writer still has the pipe open."""
+    command = [sys.executable, "-m", "pipeline", "parse", str(parser), "--tokens"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdin.write(b"x is\n")
+        process.stdin.flush()
+        assert leaves(parse_tree(process.stdout.readline().decode())) == ["x", "is"]
+        process.stdin.write(b"the dog\n")
+        process.stdin.close()
+        assert leaves(parse_tree(process.stdout.read().decode())) == ["the", "dog"]
+    assert process.returncode == 0
+
+
 def test_files_and_a_drawing(parser, tmp_path, monkeypatch, capfdbinary):
     (tmp_path / "in.txt").write_bytes(b"x is\nthe dog barks\n")
     arguments = ("--input", tmp_path / "in.txt", "--output", tmp_path / "out.txt")
@@ -139,6 +162,7 @@ def test_files_and_a_drawing(parser, tmp_path, monkeypatch, capfdbinary):
     [
         ("x\n", ["--drawing", "t.svg", "--line", "2"], "--line must be from 1 to the input's 1"),
         ("\n", ["--drawing", "t.svg"], "line 1 is blank"),
+        ("x\n", ["--drawing", "t.svg", "--line", "0"], "--line must be at least 1: 0"),
         ("x\n", ["--beam-size", "0"], "--beam-size must be at least 1: 0"),
         ("x\n", ["--device", "abacus"], "device must be auto, cpu"),
     ],

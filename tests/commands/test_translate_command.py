@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.commands.translate import find_model
+from pipeline.commands.models import find_model
 
 
 @pytest.fixture

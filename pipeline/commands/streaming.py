@@ -1,0 +1,120 @@
+"""Text as it comes through a model: lines in, outputs in their order, none held back for long."""
+
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+from pipeline.config.schema import DecodingConfig
+from pipeline.files import iter_byte_lines
+
+if TYPE_CHECKING:  # torch is not needed for --help
+    from pipeline.inference.processes import TranslatorPool
+    from pipeline.inference.translator import Output, Translator
+
+CHUNKS = (1, 8, 32, 128, 512)  # lines decoded together: few at first, so that a reader sees some
+READ_AHEAD = 1024
+
+
+def outputs_as_they_come(
+    translator: "Translator | TranslatorPool",
+    name: str,
+    *,
+    what: str,
+    read: Callable[[str], str] = str,
+    decoding: DecodingConfig,
+    max_tokens: int,
+    n_best: int = 1,
+) -> Iterator[list[list["Output"]]]:
+    """For each chunk of lines of a file, or of standard input as -: the n_best outputs of each.
+
+    read makes of a line of the file what the model is given. Bytes that are not UTF-8 are read as
+    replacement characters, with a warning on stderr that names the line. `what` stands at the bar
+    of progress, which a terminal sees.
+    """
+    from pipeline.inference.translator import BLANK
+
+    with line_chunks(name) as chunks, _progress(what) as progress:
+        for lines in chunks:
+            results = [[BLANK]] * len(lines)
+            for index, outputs in translator.run_batches(
+                [read(line) for line in lines],
+                decoding=decoding,
+                max_tokens=max_tokens,
+                n_best=n_best,
+            ):
+                results[index] = outputs
+                progress()
+            yield results
+
+
+@contextmanager
+def line_chunks(name: str) -> Iterator[Iterator[list[str]]]:
+    """Chunks of the lines that are there already, so that a slow writer's lines don't wait.
+
+    name: a file, or - for standard input.
+    """
+    stream = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115
+    waiting: queue.Queue[bytes | Exception | None] = queue.Queue(READ_AHEAD)
+
+    def read() -> None:
+        try:
+            for line in iter_byte_lines(stream):
+                waiting.put(line)
+            waiting.put(None)
+        except OSError as error:
+            waiting.put(error)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        yield _chunks(waiting)
+    finally:
+        if name != "-":
+            stream.close()
+
+
+def _chunks(waiting: queue.Queue) -> Iterator[list[str]]:
+    number = 0
+    for size in chain(CHUNKS, repeat(CHUNKS[-1])):
+        chunk, item = [], waiting.get()
+        while isinstance(item, bytes):
+            number += 1
+            chunk.append(_decode(item, number))
+            if len(chunk) == size:
+                break
+            try:
+                item = waiting.get_nowait()
+            except queue.Empty:
+                break
+        else:
+            if chunk:
+                yield chunk
+            if item is not None:
+                raise item
+            return
+        yield chunk
+
+
+def _decode(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        print(
+            f"warning, not UTF-8, read with replacement characters: line {number}", file=sys.stderr
+        )
+        return line.decode("utf-8", errors="replace")
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[], None]]:
+    """Counts lines on a terminal; a log gets nothing."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc=what, unit="lines") as bar:
+        yield bar.update
