@@ -17,6 +17,7 @@ from pipeline.results.figure_style import (
     Drawn,
     new_figure,
 )
+from pipeline.results.rows import UNDERTRAINED
 
 LENGTH_BINS = 6
 ROW_INCHES = 0.19
@@ -35,7 +36,7 @@ def draw_ablation(frame: pd.DataFrame, *, scale: str) -> Drawn:
     height = 0.9 + ROW_INCHES * -positions[-1]
     figure, (axes,) = new_figure(height_inches=height, columns=2, sharey=True)
     base = frame.iloc[0]
-    undertrained = (rows["remark"] == "undertrained").to_numpy()
+    undertrained = (rows["remark"] == UNDERTRAINED).to_numpy()
     for ax, paper, ours, deviations, heading in (
         (
             axes[0],

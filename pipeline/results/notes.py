@@ -19,9 +19,12 @@ SHORT = 12  # characters of a commit or digest that people compare by eye
 
 
 def notes_of(
-    published: PublishedTable, runs: Runs, *, rates: Rates, tested: bool
+    published: PublishedTable, runs: Runs, *, rates: Rates, tested: bool, undertrained: bool
 ) -> tuple[str, ...]:
-    """What every figure of Tables 2-4 must not travel without; `tested`: there are p-values."""
+    """What every figure of Tables 2-4 must not travel without.
+
+    tested: there are p-values; undertrained: a row is called so.
+    """
     shown = {row.experiment for row in published.rows()}
     scored = [run.scores for run in runs.all() if run.scores and run.experiment in shown]
     notes = [_scale_note(published, runs.scale, scored)]
@@ -48,7 +51,8 @@ def notes_of(
             + (", each with its counts of all seeds that both have" if several else "")
             + "; p is not corrected for the number of rows."
         )
-    if limit := published.undertrained_below.get(runs.scale):
+    if undertrained:
+        limit = published.undertrained_below[runs.scale]
         notes.append(
             f"Undertrained: {published.split} sacrebleu under {limit:g}, "
             "so its distance from base says little about the change it makes."

@@ -18,6 +18,7 @@ FLATTENED = (
     "precision",
     "perplexity",
 )
+UNDERTRAINED = "undertrained"  # the remark of a row whose score is under the table's limit
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def remark_of(
     sacrebleu = summarise_metric(runs, "sacrebleu")
     limit = published.undertrained_below.get(scale)
     if limit and sacrebleu and sacrebleu.mean < limit:
-        return "undertrained"
+        return UNDERTRAINED
     return ""
 
 

@@ -10,7 +10,7 @@ from pipeline.results.costs import Rates
 from pipeline.results.layouts import LAYOUTS
 from pipeline.results.notes import notes_of
 from pipeline.results.published import PublishedRow, PublishedSection, PublishedTable
-from pipeline.results.rows import Ours, change_of, ours_of, record_of, remark_of
+from pipeline.results.rows import UNDERTRAINED, Ours, change_of, ours_of, record_of, remark_of
 from pipeline.results.runs import Manifest, Run, Runs
 from pipeline.results.table import Row, Section, Table, trim
 
@@ -64,7 +64,11 @@ def build_table(
         columns=columns,
         sections=trimmed,
         notes=notes_of(
-            published, runs, rates=rates, tested=any(r["from_base_test"] for r in records)
+            published,
+            runs,
+            rates=rates,
+            tested=any(r["from_base_test"] for r in records),
+            undertrained=any(r["remark"] == UNDERTRAINED for r in records),
         ),
         frame=_frame(records, layout.drop),
     )

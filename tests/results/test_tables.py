@@ -104,8 +104,11 @@ def test_difference_is_marked_when_the_papers_value_is_outside(demo_scale, paths
 @pytest.mark.parametrize(("bleu", "remark"), [(50.3, "undertrained"), (50.5, "")])
 def test_table3_marks_rows_with_dev_sacrebleu_under_50(demo_scale, paths, bleu, remark):
     demo_scale.score("table3_c_n2", split="dev", bleu=bleu)  # sacrebleu is 0.4 lower
-    found = row(build(demo_scale, paths, "table3").frame, "table3_c_n2")
-    assert found["remark"] == remark
+    built = build(demo_scale, paths, "table3")
+    assert row(built.frame, "table3_c_n2")["remark"] == remark
+    assert any(note.startswith("Undertrained: dev sacrebleu under 50") for note in built.notes) == (
+        remark != ""
+    )
 
 
 def test_table3_takes_dev_scores_without_averaging_alone(demo_scale, paths):
