@@ -100,8 +100,7 @@ def main() -> None:
     rates = {p: statistics.median(found) for p, found in rates.items()}
     speed = {"key": "tgt_tokens_per_second"}
     own = {p: ratio(runs, precision=p, batches="own", **speed) for p in PRECISIONS}
-    lengths = newstest_like(PAIRS, 0)
-    padding = padding_report(*lengths, bucket_pairs(*lengths))
+    padding = padding_report(bucket_pairs(*newstest_like(PAIRS, 0)))
     write_json(
         options.output,
         {

@@ -57,7 +57,7 @@ def write_corpus(folder: Path, pairs: int) -> EncodedSplit:
     splits = {"train": {}, "dev": {}}
     write_json(folder / "encoded" / "encode.json", {"vocab_size": VOCABULARY, "splits": splits})
     split = EncodedSplit.open(folder / "encoded" / "train")
-    write_buckets(folder / "buckets", bucket_pairs(split.src_lengths(), split.tgt_lengths()))
+    write_buckets(folder / "buckets", lambda: [(split.src_lengths(), split.tgt_lengths())])
     return split
 
 

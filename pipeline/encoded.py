@@ -4,6 +4,8 @@ A sequence ends with eos_id and has no bos_id. Arrays are memory-mapped, so that
 memory beyond the offsets of the split (16 bytes a pair).
 """
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from pipeline.files import atomic_open
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
 SIDES = ("src", "tgt")
+CHUNK = 1 << 17
 
 
 def token_dtype(vocab_size: int) -> np.dtype:
@@ -64,6 +67,29 @@ class EncodedSplit:
     def tgt_lengths(self) -> np.ndarray:
         """int32 tokens of each target, eos counted."""
         return _differences(self.tgt_offsets)
+
+
+def read_lengths(folder: str | Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """int64 tokens of each source and target of a split, eos counted, some 100,000 at a time.
+
+    The files are read, not mapped: of a mapped one the pages that were looked at count as memory.
+    """
+    sides = (_read_chunks(Path(folder) / f"{side}_offsets.npy") for side in SIDES)
+    ends = np.zeros(2, dtype=np.int64)
+    for chunks in zip(*sides, strict=True):
+        src, tgt = (np.diff(chunk, prepend=end) for chunk, end in zip(chunks, ends, strict=True))
+        ends = [chunk[-1] for chunk in chunks]
+        yield src, tgt
+
+
+def _read_chunks(path: Path) -> Iterator[np.ndarray]:
+    """The entries of an array of offsets after the first, which is 0."""
+    with open(path, "rb") as stream:
+        np.lib.format.read_magic(stream)
+        (size,), _, dtype = np.lib.format.read_array_header_1_0(stream)
+        stream.seek(dtype.itemsize, os.SEEK_CUR)
+        for start in range(1, size, CHUNK):
+            yield np.fromfile(stream, dtype=dtype, count=min(CHUNK, size - start))
 
 
 def _differences(offsets: np.ndarray) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from pipeline.batching.buckets import bucket_pairs, write_buckets
-from pipeline.batching.report import padding_report
-from pipeline.encoded import EncodedSplit
+from pipeline.batching.buckets import write_buckets
+from pipeline.batching.report import MOST_PAIRS, padding_report
+from pipeline.encoded import EncodedSplit, read_lengths
 from pipeline.files import write_manifest
 
 
@@ -18,11 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder")
     options = parser.parse_args(arguments)
 
-    split = EncodedSplit.open(options.encoded / "train")
-    src, tgt = split.src_lengths(), split.tgt_lengths()
-    del split  # the pages of its arrays that were read count as memory
-    buckets = bucket_pairs(src, tgt)
-    write_buckets(options.output, buckets)
+    EncodedSplit.open(options.encoded / "train")  # refuses sides that differ in number
+    buckets = write_buckets(options.output, partial(read_lengths, options.encoded / "train"))
+    sides = {"src": buckets.src, "tgt": buckets.tgt}
     write_manifest(
         options.output / "bucket.json",
         step="bucket",
@@ -31,17 +30,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         buckets=len(buckets.src),
         src_tokens=buckets.src_tokens,
         tgt_tokens=buckets.tgt_tokens,
-        longest={"src": int(src.max()), "tgt": int(tgt.max())},
+        longest={side: int(lengths.max()) for side, lengths in sides.items()},
         percentiles={
-            str(p): {"src": _percentile(src, p), "tgt": _percentile(tgt, p)} for p in (50, 90, 99)
+            str(p): {
+                side: _percentile(lengths, buckets.sizes, p) for side, lengths in sides.items()
+            }
+            for p in (50, 90, 99)
         },
-        padding=padding_report(src, tgt, buckets),
+        padding=padding_report(buckets),
+        padding_of_pairs=min(len(buckets), MOST_PAIRS),
     )
 
 
-def _percentile(lengths: np.ndarray, percent: int) -> int:
-    """The least length that `percent` of 100 pairs do not exceed."""
-    return int(np.searchsorted(np.cumsum(np.bincount(lengths)), len(lengths) * percent / 100))
+def _percentile(lengths: np.ndarray, sizes: np.ndarray, percent: int) -> int:
+    """The least length that `percent` of 100 pairs do not exceed; sizes: pairs of each length."""
+    counts = np.bincount(lengths, weights=sizes)
+    return int(np.searchsorted(np.cumsum(counts), sizes.sum() * percent / 100))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pipeline.batching.grids import read_grids
 from pipeline.batching.plan import SMALLEST_SHARE, plan_epoch
 from pipeline.batching.report import padding_report
 from pipeline.batching.split import length_batches, padded_tokens, split_update
-from pipeline.encoded import BOS_ID, PAD_ID, EncodedSplit
+from pipeline.encoded import BOS_ID, PAD_ID, EncodedSplit, read_lengths, write_array
 
 lengths = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50)), min_size=1, max_size=300)
 SETTINGS = settings(deadline=None, max_examples=60)
@@ -19,6 +19,12 @@ SETTINGS = settings(deadline=None, max_examples=60)
 def sides(pairs) -> tuple[np.ndarray, np.ndarray]:
     both = np.array(pairs, dtype=np.int64)
     return both[:, 0], both[:, 1]
+
+
+def encoded(src: np.ndarray, tgt: np.ndarray) -> EncodedSplit:
+    """A split of sequences of these lengths, all of padding."""
+    offsets = [np.concatenate([[0], np.cumsum(side)]) for side in (src, tgt)]
+    return EncodedSplit(np.zeros(offsets[0][-1]), offsets[0], np.zeros(offsets[1][-1]), offsets[1])
 
 
 def newstest_like(pairs: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -61,10 +67,47 @@ def test_buckets_of_lengths_whatever_their_size(pairs):
         assert list(zip(buckets.src, buckets.tgt, strict=True)) == sorted(set(pairs))
 
 
-@pytest.mark.parametrize("src", [[3, 0], []])
-def test_unusable_splits_are_refused(src):
-    with pytest.raises(ValueError, match=r"no tokens|no pairs"):
+@pytest.mark.parametrize(
+    ("src", "message"), [([3, 0], r"no tokens, not even eos.*: pair 1$"), ([], "holds no pairs")]
+)
+def test_unusable_splits_are_refused(src, message):
+    with pytest.raises(ValueError, match=message):
         bucket_pairs(np.array(src, dtype=np.int64), np.array(src, dtype=np.int64))
+
+
+@given(pairs=lengths, size=st.integers(1, 40))
+@SETTINGS
+def test_buckets_written_piece_by_piece_are_those_made_in_memory(pairs, size, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("buckets")
+    src, tgt = sides(pairs)
+    wanted = bucket_pairs(src, tgt)
+    chunks = [(src[i : i + size], tgt[i : i + size]) for i in range(0, len(src), size)]
+    for found in (write_buckets(folder, lambda: chunks), open_buckets(folder, encoded(src, tgt))):
+        for name in ("order", "offsets", "src", "tgt"):
+            assert (getattr(found, name) == getattr(wanted, name)).all()
+    assert np.load(folder / "order.npy").dtype == wanted.order.dtype
+
+
+@given(pairs=lengths, most=st.integers(1, 400))
+@SETTINGS
+def test_thinned_buckets_keep_their_shares(pairs, most):
+    buckets = bucket_pairs(*sides(pairs))
+    thin = buckets.thinned(most)
+    assert len(thin) == thin.sizes.sum() == min(len(pairs), most)
+    share = len(thin) / len(buckets)
+    assert (np.abs(thin.offsets - buckets.offsets * share) < 1).all()
+
+
+def test_lengths_are_read_in_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.encoded.CHUNK", 70)
+    src, tgt = newstest_like(500)
+    split = encoded(src, tgt)
+    write_array(tmp_path / "src_offsets.npy", split.src_offsets)
+    write_array(tmp_path / "tgt_offsets.npy", split.tgt_offsets)
+    chunks = list(read_lengths(tmp_path))
+    assert [len(side) for side, _ in chunks] == [70] * 7 + [10]
+    for number, side in enumerate((src, tgt)):
+        assert (np.concatenate([chunk[number] for chunk in chunks]) == side).all()
 
 
 @given(pairs=lengths, tokens=st.integers(50, 400), seed=st.integers(0, 9), epoch=st.integers(0, 9))
@@ -89,7 +132,7 @@ def news() -> Buckets:
 
 @pytest.mark.parametrize(("tokens", "most"), [(25_000, 0.05), (4_096, 0.09)])
 def test_padding_on_newstest_like_lengths(news, tokens, most):
-    report = padding_report(*newstest_like(200_000), news)[str(tokens)]
+    report = padding_report(news)[str(tokens)]
     assert report["bucketed"] <= most
     assert report["shuffled"] > 0.4
 
@@ -99,7 +142,7 @@ def test_padding_on_newstest(shared_data_lengths):
     src, tgt = shared_data_lengths
     drawn = np.random.default_rng(0).integers(0, len(src), 200_000)
     src, tgt = src[drawn], tgt[drawn]
-    report = padding_report(src, tgt, bucket_pairs(src, tgt))
+    report = padding_report(bucket_pairs(src, tgt))
     assert report["25000"]["bucketed"] <= 0.05
     assert report["4096"]["bucketed"] <= 0.09
 
@@ -202,15 +245,8 @@ def test_grids_hold_the_rows(pairs, data):
     assert padded_tokens(src[ids], tgt[ids]) == cells
 
 
-def test_buckets_at_rest(tmp_path):
+def test_buckets_of_another_split_are_refused(tmp_path):
     src, tgt = newstest_like(500)
-    offsets = [np.concatenate([[0], np.cumsum(side)]) for side in (src, tgt)]
-    split = EncodedSplit(np.zeros(offsets[0][-1]), offsets[0], np.zeros(offsets[1][-1]), offsets[1])
-    buckets = bucket_pairs(src, tgt)
-    write_buckets(tmp_path, buckets)
-    read = open_buckets(tmp_path, split)
-    for name in ("order", "offsets", "src", "tgt"):
-        assert (getattr(read, name) == getattr(buckets, name)).all()
-    other = EncodedSplit(split.src_tokens, offsets[0][:-1], split.tgt_tokens, offsets[1][:-1])
+    write_buckets(tmp_path, lambda: [(src, tgt)])
     with pytest.raises(ValueError, match="run the step bucket again"):
-        open_buckets(tmp_path, other)
+        open_buckets(tmp_path, encoded(src[:-1], tgt[:-1]))

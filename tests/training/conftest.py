@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.batching.buckets import bucket_pairs, write_buckets
+from pipeline.batching.buckets import write_buckets
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.encoded import EncodedSplit, token_dtype, write_array
 from pipeline.files import write_json
@@ -63,7 +63,7 @@ def corpus(tmp_path_factory) -> Path:
     splits = {"train": {}, "dev": {}}
     write_json(root / "encoded" / "encode.json", {"vocab_size": VOCABULARY, "splits": splits})
     split = EncodedSplit.open(root / "encoded" / "train")
-    write_buckets(root / "buckets", bucket_pairs(split.src_lengths(), split.tgt_lengths()))
+    write_buckets(root / "buckets", lambda: [(split.src_lengths(), split.tgt_lengths())])
     return root
 
 
