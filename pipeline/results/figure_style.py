@@ -27,6 +27,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,  # grid lines never run over bars
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.5,
     "legend.fontsize": 7,

@@ -129,11 +129,17 @@ class Translations:
 
 
 def length_bins(sources: Sequence[str], *, n_bins: int = LENGTH_BINS) -> list[tuple[int, int]]:
-    """Ranges of words (first, last) that hold about equally many sentences each, ascending."""
-    lengths = np.sort([len(line.split()) for line in sources])
-    edges = sorted({int(lengths[int(len(lengths) * i / n_bins)]) for i in range(1, n_bins)})
-    starts = [int(lengths[0]), *(edge for edge in edges if edge > lengths[0])]
-    ends = [*(start - 1 for start in starts[1:]), int(lengths[-1])]
+    """Ranges of words (first, last), ascending: at most `n_bins`, each ending at the length whose
+    running count of sentences is nearest to an equal share.
+    """
+    lengths, counts = np.unique([len(line.split()) for line in sources], return_counts=True)
+    running = np.cumsum(counts)
+    shares = running[-1] * np.arange(1, n_bins) / n_bins
+    last = {len(lengths) - 1}
+    if len(lengths) > 1:
+        last |= {int(np.abs(running[:-1] - share).argmin()) for share in shares}
+    ends = [int(lengths[i]) for i in sorted(last)]
+    starts = [int(lengths[0]), *(end + 1 for end in ends[:-1])]
     return list(zip(starts, ends, strict=True))
 
 
@@ -175,8 +181,8 @@ def draw_bleu_by_length(systems: dict[str, list[Translations]]) -> Drawn:
         ax.legend(loc="best")
     axes[0].set_ylabel("sacrebleu")
     caption = (
-        "sacrebleu (13a, cased) of test sentences grouped by the length of their source, in "
-        "groups of about equal size; the second line of each tick is the number of sentences. Of "
-        "an experiment with several seeds the first is shown."
+        "sacrebleu (13a, cased) of test sentences grouped by the length of their source; the "
+        "second line of each tick is the number of sentences, as near to equal as groups of "
+        "whole lengths come. Of an experiment with several seeds the first is shown."
     )
     return Drawn("bleu_by_length", "BLEU against sentence length", caption, figure)
