@@ -36,24 +36,17 @@ def open_text(path: str | Path, members: Sequence[str] = ()) -> Iterator[IO[byte
 
     members: the names that the member may have, in order of preference; shell patterns allowed.
     A compressed member (a gz in a tar) is unpacked too. Raises ValueError where no member fits,
-    more than one does, the archive is unsafe, or the data is damaged.
+    more than one does, the archive is unsafe, the data is damaged, or `path` is a folder.
     """
     path = Path(path)
-    with ExitStack() as stack:
-        try:
-            if members:
-                raw = _open_member(path, members, stack)
-            else:
-                raw = stack.enter_context(open(path, "rb"))
-            stream = _unpacked(raw, stack)
-        except DAMAGE as error:
-            raise _damaged(path, error) from error
-        try:
-            yield stream
-        except DAMAGE as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # the disk's failure, not the data's
-            raise _damaged(path, error) from error
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder, where a file is needed; put the file in its place")
+    with ExitStack() as stack, _naming_damage(path):
+        if members:
+            raw = _open_member(path, members, stack)
+        else:
+            raw = stack.enter_context(open(path, "rb"))
+        yield _unpacked(raw, stack)
 
 
 def is_archive(path: str | Path) -> bool:
@@ -73,7 +66,7 @@ def list_members(path: str | Path) -> list[str]:
     that leads out of the archive, or a device.
     """
     path = Path(path)
-    try:
+    with _naming_damage(path):
         if _starts(path).startswith(ZIP):
             with zipfile.ZipFile(path) as archive:
                 return [_safe_zip(path, info) for info in archive.infolist() if not info.is_dir()]
@@ -83,8 +76,6 @@ def list_members(path: str | Path) -> list[str]:
             while stream.read(READ_BYTES):  # to the end, where the checksum stands
                 pass
             return names
-    except DAMAGE as error:
-        raise _damaged(path, error) from error
 
 
 def _open_member(path: Path, members: Sequence[str], stack: ExitStack) -> IO[bytes]:
@@ -180,7 +171,14 @@ def _starts(path: Path) -> bytes:
         return stream.read(8)
 
 
-def _damaged(path: Path, error: Exception) -> ValueError:
-    return ValueError(
-        f"{path}: truncated or damaged ({error}); remove it, then run the step again to fetch it"
-    )
+@contextmanager
+def _naming_damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's failure, not the data's
+        raise ValueError(
+            f"{path}: truncated or damaged ({error}); put a whole copy in its place, or, if it was "
+            "downloaded, remove it and run again with --forcerun download"
+        ) from error

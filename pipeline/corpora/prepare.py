@@ -42,9 +42,8 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
     for split in ("dev", "test"):
         reader = _Reader(config, sources.splits[split], split, warn)
         pairs = held_out[split] = list(reader)
-        _check_utf8(pairs, config, split)
         _write(folder, split, config.languages, pairs)
-        splits[split] = {"read": len(pairs), "kept": len(pairs), "parts": reader.parts}
+        splits[split] = {"read": len(pairs), "kept": len(pairs), **reader.report()}
         empty = sum(1 for source, target in pairs if not source.strip() or not target.strip())
         if empty:
             warn(f"{split}: {empty} pairs with an empty side are kept, as in every held-out set")
@@ -61,32 +60,78 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
         "read": sum(reader.parts.values()),
         "kept": kept,
         "dropped": {rule: dropped[rule] for rule in _rule_names(config)},
-        "parts": reader.parts,
+        **reader.report(),
     }
     assert splits["train"]["read"] == kept + dropped.total()
     if not kept:
-        raise ValueError(f"{config.name}: no training pair is left after the filters: {dropped}")
+        found = ", ".join(f"{rule} {count:,}" for rule, count in dropped.most_common())
+        raise ValueError(
+            f"{config.name}: of {dropped.total():,} training pairs none is left; look into the "
+            f"files, or loosen filters in the corpus file; dropped: {found}"
+        )
     return {"splits": splits, "overlap": overlap.report(), "warnings": warnings}
 
 
 class _Reader:
-    """Iterate over the pairs of a split; `parts` then has the number of pairs of each part."""
+    """Iterate over the pairs of a split; `parts` then has the number of pairs of each part.
+
+    Raises ValueError for a part without a line, and for held-out lines that are not UTF-8.
+    """
 
     def __init__(
         self, config: TextCorpus, parts: Iterable[SourcePart], split: str, warn: Warn
     ) -> None:
         self._config, self._sources, self._split, self._warn = config, parts, split, warn
         self.parts: dict[str, int] = {}
+        self.returns: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Pair]:
         for part in self._sources:
-            count = 0
+            count, returns = 0, [0, 0]
             for pair in track(self._pairs(part), what=part.name, total=part.lines, unit="pairs"):
                 count += 1
+                if self._split != "train":
+                    self._check_utf8(part, count, pair)
+                returns[0] += pair[0].endswith(b"\r")
+                returns[1] += pair[1].endswith(b"\r")
                 yield pair
+            if not count:
+                files = " and ".join(dict.fromkeys(file.where for file in part.sides.values()))
+                raise ValueError(
+                    f"{self._config.name}, {self._split}: {part.name} has no line; every split "
+                    f"needs text, so fill its files: {files}"
+                )
             self.parts[part.name] = self.parts.get(part.name, 0) + count
+            self._count_returns(part, count, returns)
             self._refuse(part.name, count)
         self._refuse(self._split, sum(self.parts.values()))
+
+    def report(self) -> dict[str, Any]:
+        return {"parts": self.parts, "carriage_returns": dict(self.returns)}
+
+    def _count_returns(self, part: SourcePart, count: int, returns: list[int]) -> None:
+        """Lines that end in "\\r", which stays in the text; where most do, it was not meant."""
+        for side, found in zip(self._config.languages, returns, strict=True):
+            self.returns[side] += found
+            if 2 * found > count:
+                self._warn(
+                    f"{self._split}, {_where(part, side)}: {found:,} of {count:,} lines end in "
+                    "a carriage return (Windows line ends), which is text here, and learnt as "
+                    "such; convert the file (dos2unix) unless it is meant"
+                )
+
+    def _check_utf8(self, part: SourcePart, number: int, pair: Pair) -> None:
+        for side, line in zip(self._config.languages, pair, strict=True):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                start = part.take[0] if part.take else 1
+                raise ValueError(
+                    f"{self._config.name}, {self._split}: {_where(part, side)}, line "
+                    f"{start + number - 1}: not UTF-8 at byte {error.start} "
+                    f"(0x{line[error.start]:02x}); a held-out line can't be dropped, so convert "
+                    "the file to UTF-8"
+                ) from None
 
     def _pairs(self, part: SourcePart) -> Iterator[Pair]:
         if self._config.kind == "parsing":
@@ -100,6 +145,11 @@ class _Reader:
                     f"{self._config.name}, {self._split}: {name} has {count:,} lines, which makes "
                     f"it {refusal.what}, refused for this corpus; use {refusal.instead}"
                 )
+
+
+def _where(part: SourcePart, side: str) -> str:
+    """The file of a side; both sides of a treebank come out of one."""
+    return part.sides[side if side in part.sides else "trees"].where
 
 
 def _kept(
@@ -174,18 +224,6 @@ def _without_duplicates(
             yield pair
         else:
             dropped["duplicate"] += 1
-
-
-def _check_utf8(pairs: list[Pair], config: TextCorpus, split: str) -> None:
-    for number, pair in enumerate(pairs, start=1):
-        for side, line in zip(config.languages, pair, strict=True):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{config.name}, {split}.{side}, line {number}: not UTF-8 at byte "
-                    f"{error.start}; a held-out line can't be dropped, so convert the file"
-                ) from None
 
 
 def _write(folder: Path, split: str, sides: tuple[str, str], pairs: Iterable[Pair]) -> int:

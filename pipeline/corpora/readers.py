@@ -38,10 +38,13 @@ def iter_part(part: SourcePart, sides: Sequence[str], *, warn: Warn) -> Iterator
         if counts[0] >= first and (last is None or counts[0] <= last):
             yield lines
     if len(set(counts)) > 1:
-        found = ", ".join(f"{name} {count:,}" for name, count in zip(sides, counts, strict=True))
+        found = "; ".join(
+            f"{side} {count:,} in {part.sides[side].where}" + (" (empty)" if not count else "")
+            for side, count in zip(sides, counts, strict=True)
+        )
         raise ValueError(
-            f"{part.name}: the sides differ in their number of lines ({found}), so pairs would be "
-            "wrong; fetch or export the files again"
+            f"{part.name}: the sides differ in their number of lines, so pairs would be wrong; "
+            f"fetch or export the files again: {found}"
         )
     _check_lines(part, counts[0], warn)
 
@@ -163,12 +166,11 @@ class _Digests(io.RawIOBase):
         return len(data)
 
     def check(self, file: SourceFile, warn: Warn) -> None:
-        where = f"{file.path}" + (f", member {file.members[0]}" if file.members else "")
         sha256, md5 = self._sha256.hexdigest(), self._md5.hexdigest()
         if file.text_sha256 and file.text_sha256 != sha256:
             raise ValueError(
-                f"{where}: the text has sha256 {sha256}, but the corpus file expects "
+                f"{file.where}: the text has sha256 {sha256}, but the corpus file expects "
                 f"{file.text_sha256}; this is another version of the data"
             )
         if file.text_md5 and file.text_md5 != md5:
-            warn(f"{where}: the text has md5 {md5}, where {file.text_md5} is published")
+            warn(f"{file.where}: the text has md5 {md5}, where {file.text_md5} is published")

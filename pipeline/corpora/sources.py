@@ -37,6 +37,11 @@ class SourceFile(Closed):
     text_sha256: str | None = None
     text_md5: str | None = None
 
+    @property
+    def where(self) -> str:
+        """The file and the member in it, for messages."""
+        return self.path + (f", member {self.members[0]}" if self.members else "")
+
 
 class SourcePart(Closed):
     """One text of a split with its sides, which have equal numbers of lines."""

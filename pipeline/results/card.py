@@ -56,8 +56,15 @@ def _pairs(facts: dict[str, Any]) -> str:
         for split, counts in facts["splits"].items()
         for name, count in counts["parts"].items()
     ]
+    returns = [
+        f"{split}.{side} {count:,}"
+        for split, counts in facts["splits"].items()
+        for side, count in counts.get("carriage_returns", {}).items()
+        if count
+    ]
+    ends = [f"Lines that end in a carriage return: {', '.join(returns)}."] * bool(returns)
     return "\n\n".join(
-        ["## Pairs", _table(header, rows), _table(["split", "part", "pairs"], parts)]
+        ["## Pairs", _table(header, rows), _table(["split", "part", "pairs"], parts), *ends]
     )
 
 

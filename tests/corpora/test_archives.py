@@ -141,5 +141,13 @@ def test_truncated_gzip_is_an_error_or_never_silently_short(tmp_path_factory, da
     path = tmp_path_factory.mktemp("cut") / "a.gz"
     packed = gzip.compress(data)
     path.write_bytes(packed[: max(3, len(packed) - lost)])
-    with pytest.raises(ValueError, match="truncated or damaged"):
+    with pytest.raises(ValueError, match=r"truncated or damaged .*; put a whole copy in its place"):
         read(path)
+
+
+@pytest.mark.parametrize("members", [(), ("a.en",)])
+def test_a_folder_or_nothing_in_the_place_of_a_file_is_not_called_damaged(tmp_path, members):
+    with pytest.raises(ValueError, match=f"{tmp_path}: a folder, where a file is needed; put the"):
+        read(tmp_path, *members)
+    with pytest.raises(FileNotFoundError, match="none"):
+        read(tmp_path / "none", *members)

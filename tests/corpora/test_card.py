@@ -62,7 +62,8 @@ def test_samples_are_pairs_of_the_same_line(tmp_path: Path, n):
 
 def test_the_page_holds_cursed_text_in_one_cell():
     text = ["a | b\u2028c `d` <e> *f* " + "x" * 400, "[g](h)\\"]
-    counts = {"read": 3, "kept": 2, "dropped": {"empty": 1}, "parts": {"p": 3}}
+    counts = {"read": 3, "kept": 2, "dropped": {"empty": 1}, "parts": {"p": 3},
+              "carriage_returns": {"en": 2, "de": 0}}  # fmt: skip
     tokens = {"src_tokens": 5, "tgt_tokens": 6, "src_unknown": 1, "tgt_unknown": 0}
     overlap = dict.fromkeys(
         ("sources", "sources_in_train", "targets", "targets_in_train", "train_pairs_in_it",
@@ -91,5 +92,6 @@ def test_the_page_holds_cursed_text_in_one_cell():
     row = next(line for line in page.split("\n") if line.startswith("| 7 |"))
     assert row.replace("\\|", "").count("|") == 4
     assert len(row) < 400
-    for expected in ("empty 1", "published", "0" * 64, "1" * 64, "# Toy", "1.3"):
+    returns = "carriage return: train.en 2."
+    for expected in ("empty 1", "published", "0" * 64, "1" * 64, "# Toy", "1.3", returns):
         assert expected in page

@@ -163,13 +163,50 @@ def test_held_out_text_is_never_filtered_and_must_be_valid(tmp_path):
     report, _ = run(tmp_path / "a", train=[("a", "b")], dev=dev)
     assert report["splits"]["dev"]["kept"] == 3
     assert "1 pairs with an empty side" in report["warnings"][0]
-    with pytest.raises(ValueError, match=r"toy, test\.de, line 2: not UTF-8 at byte 1"):
-        run(tmp_path / "b", train=[("a", "b")], test=[("a", "b"), ("a", b"b\xff")])
 
 
-def test_nothing_left_is_an_error(tmp_path):
-    with pytest.raises(ValueError, match="no training pair is left"):
-        run(tmp_path, train=[("", "")])
+@pytest.mark.parametrize(("take", "line"), [(None, 3), ((2, 3), 3)])
+def test_a_held_out_line_that_is_not_utf8_is_named_by_its_place_in_the_raw_file(
+    tmp_path, take, line
+):
+    pairs = [("a", "b"), ("c", "d"), ("e", b"b\xff")]
+    raw = sources(tmp_path / "raw", train=[("a", "b")], test=pairs)
+    part = raw.splits["test"][0].model_copy(update={"take": take})
+    raw = raw.model_copy(update={"splits": {**raw.splits, "test": (part,)}})
+    where = rf"toy, test: {tmp_path}/raw/test\.de, line {line}: not UTF-8 at byte 1 \(0xff\)"
+    with pytest.raises(ValueError, match=where):
+        prepare(corpus(), raw, tmp_path / "text")
+
+
+def test_nothing_left_is_an_error_that_says_what_each_rule_dropped(tmp_path):
+    said = r"toy: of 3 training pairs none is left; .*; dropped: empty 2, invalid_utf8 1$"
+    with pytest.raises(ValueError, match=said):
+        run(tmp_path, train=[("", ""), (" ", "a"), ("a", b"\xff")])
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_files_without_a_line_are_named(tmp_path, split):
+    raw = tmp_path / "raw"
+    said = rf"toy, {split}: {split} part has no line; .*: {raw}/{split}\.en and {raw}/{split}\.de$"
+    with pytest.raises(ValueError, match=said):
+        run(tmp_path, **{"train": [("a", "b")], split: []})
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=6))
+def test_lines_that_end_in_a_carriage_return_are_counted_and_kept(tmp_path_factory, returns):
+    folder = tmp_path_factory.mktemp("returns")
+    pairs = [tuple("a\rb" + "\r" * ends for ends in pair) for pair in returns]
+    report, kept = run(folder, train=pairs)
+    assert kept == encoded(pairs)
+    counts = [sum(side) for side in zip(*returns, strict=True)]
+    assert report["splits"]["train"]["carriage_returns"] == dict(zip(SIDES, counts, strict=True))
+    assert report["splits"]["dev"]["carriage_returns"] == {"en": 0, "de": 0}
+    n = len(pairs)
+    assert [warning.partition(" end in")[0] for warning in report["warnings"]] == [
+        f"train, {folder}/raw/train.{side}: {count} of {n} lines"
+        for side, count in zip(SIDES, counts, strict=True)
+        if count > n / 2
+    ]
 
 
 def test_published_line_counts_warn_on_a_difference(tmp_path):

@@ -77,8 +77,14 @@ def test_sides_of_different_length_are_an_error_that_counts_both(tmp_path_factor
     if len(lines) == len(other):
         assert rows(part(files)) == [(b"x", b"x"), *zip(*sides, strict=True)]
         return
-    numbers = f"en {len(sides[0]) + 1}, de {len(sides[1]) + 1}"
-    with pytest.raises(ValueError, match=numbers):
+    found = [f"{len(side) + 1} in {folder}/{index}" for index, side in enumerate(sides)]
+    with pytest.raises(ValueError, match=f"lines, .*: en {found[0]}; de {found[1]}"):
+        rows(part(files))
+
+
+def test_a_side_without_a_line_is_called_empty(tmp_path):
+    files = [write(tmp_path / "test.en", b""), write(tmp_path / "test.de", b"x\n")]
+    with pytest.raises(ValueError, match=r"en 0 in .*test\.en \(empty\); de 1 in .*test\.de$"):
         rows(part(files))
 
 
