@@ -16,6 +16,13 @@ from typing import IO, Any
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 READ_BYTES = 1 << 20
+PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"PK": "zip",
+    b"(\xb5/\xfd": "zstd",
+}
 
 
 @contextmanager
@@ -56,6 +63,11 @@ def iter_lines(source: str | Path | IO[bytes], *, name: str | None = None) -> It
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
+            for magic, packer in PACKED.items():
+                if number == 1 and line.startswith(magic):
+                    raise ValueError(
+                        f"{name or _name(source)}: compressed by {packer}; unpack it first"
+                    ) from None
             raise ValueError(
                 f"{name or _name(source)}, line {number}: not UTF-8 at byte {error.start} "
                 f"(0x{line[error.start]:02x}); convert the file to UTF-8 first"

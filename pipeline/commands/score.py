@@ -13,7 +13,7 @@ from pipeline.commands.options import at_least
 from pipeline.evaluation.brackets import score_brackets
 from pipeline.evaluation.evalb_report import evalb_report
 from pipeline.evaluation.scores import Scored, compare, score_translations, score_trees
-from pipeline.evaluation.significance import RESAMPLES, SEED, TESTS
+from pipeline.evaluation.significance import LEAST_RESAMPLES, RESAMPLES, SEED, TESTS
 from pipeline.files import commit, read_lines, sha256_of
 
 
@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=RESAMPLES,
-        help=f"bootstrap resamples of an interval, 0 for none (default {RESAMPLES})",
+        help=f"bootstrap resamples of an interval, {LEAST_RESAMPLES} at least; 0 for no interval "
+        f"(default {RESAMPLES})",
     )
     parser.add_argument(
         "--seed", type=int, default=SEED, help=f"of intervals and tests (default {SEED})"
@@ -55,6 +56,11 @@ def run(args: argparse.Namespace) -> int:
     if len(args.hypotheses) > 2:
         raise ValueError(f"--hypotheses takes one or two files: {len(args.hypotheses)}")
     at_least(0, resamples=args.resamples, seed=args.seed)
+    if 0 < args.resamples < LEAST_RESAMPLES:
+        raise ValueError(
+            f"--resamples must be at least {LEAST_RESAMPLES} for the ends of a 95 % interval "
+            f"(sacreBLEU takes {RESAMPLES}), or 0 for none: {args.resamples}"
+        )
     references = read_lines(args.references)
     if args.evalb:
         if not args.trees or len(args.hypotheses) > 1:

@@ -14,6 +14,7 @@ from sacrebleu.metrics.base import Metric, Score
 from sacrebleu.significance import PairedTest
 
 RESAMPLES = 1000
+LEAST_RESAMPLES = 100  # with fewer, two draws or one stand for each end of an interval
 SEED = 12345  # sacreBLEU's default, so that its command line gives the same figures
 SEED_VARIABLE = "SACREBLEU_SEED"
 SHARE_OUTSIDE = 40  # one in 40 on each side leaves 95 %

@@ -1,5 +1,6 @@
 """Scores as data: what travels with a number, the step's file, the command, and no torch."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -111,10 +112,10 @@ def test_step_leaves_no_half_file(files: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_command_prints_a_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--references", files / "ref.de", "--languages", "en-de", "--resamples", "50"]
+    options = ["--references", files / "ref.de", "--languages", "en-de", "--resamples", "100"]
     assert run_command("--hypotheses", files / "hyp.de", *options) == 0
     printed = capsys.readouterr()
-    scored = score_translations(HYPOTHESES, REFERENCES, languages="en-de", resamples=50)
+    scored = score_translations(HYPOTHESES, REFERENCES, languages="en-de", resamples=100)
     for name, entry in scored.scores.items():
         (row,) = [line for line in printed.out.splitlines() if f"  {name}  " in f"{line}  "]
         low, high = entry["interval"]
@@ -178,6 +179,16 @@ def test_command_on_trees(files: Path, capsys: pytest.CaptureFixture[str]) -> No
              "--resamples", "-1"],
             "--resamples must be at least 0: -1",
         ),
+        (
+            ["--hypotheses", "hyp.de", "--references", "ref.de", "--languages", "en-de",
+             "--resamples", "1"],
+            "--resamples must be at least 100 for the ends of a 95 % interval (sacreBLEU takes "
+            "1000), or 0 for none: 1",
+        ),
+        (
+            ["--hypotheses", "hyp.de.gz", "--references", "ref.de", "--languages", "en-de"],
+            "hyp.de.gz: compressed by gzip; unpack it first",
+        ),
     ],
 )  # fmt: skip
 def test_command_says_what_is_wrong(
@@ -189,6 +200,7 @@ def test_command_says_what_is_wrong(
 ) -> None:
     (files / "empty").touch()
     (files / "latin1").write_bytes("Grüße\n".encode("latin-1"))
+    (files / "hyp.de.gz").write_bytes(gzip.compress("\n".join(HYPOTHESES).encode()))
     monkeypatch.chdir(files)
     assert run_command(*arguments) == 1
     printed = capsys.readouterr()
