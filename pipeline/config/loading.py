@@ -1,5 +1,6 @@
 """From YAML files to one checked project: `extends:`, then the scale, then the closed schema."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from pipeline.config.schema import Closed, Experiment
 from pipeline.config.search import Search, SearchFile, resolve_search
 from pipeline.config.sections import SECTIONS, ExperimentFile
 from pipeline.config.self_training import check, needed, with_treebank
-from pipeline.config.yaml_files import ConfigError, place, read_yaml
+from pipeline.config.yaml_files import ConfigError, Location, place, read_yaml
 
 TARGETS = ("table1", "table2", "table3", "table4", "figures", "report")
 STAGES = ("train_", "decode_", "search_")  # and a name: targets of the workflow
@@ -226,11 +227,25 @@ def _lines(resolved: Resolved, path: Path, scale: Scale, error: ValidationError)
         if origin := resolved.origins.get(key):
             where, stated = origin
             line = f"{place(where, (*stated, *location[len(key) :]))}: {text}"
-            lines[line] = f"{line} (at scale {scale.name})"
+            others = _places_of_others(resolved, key, text)
+            lines[line] = f"{line} (at scale {scale.name}{others})"
         else:
             problem = at(location, text)
             lines[problem] = f"{path}: {problem} (at scale {scale.name})"
     return lines
+
+
+def _places_of_others(resolved: Resolved, key: Location, text: str) -> str:
+    """Where the other keys stand that a message names, if in another file than `key`."""
+    home, _ = resolved.origins[key]
+    return "".join(
+        f"; {other[-1]}: {place(path, stated).partition(': ')[0]}"
+        for other, (path, stated) in resolved.origins.items()
+        if len(other) == 2
+        and other != key
+        and path != home
+        and re.search(rf"\b{other[-1]}\b", text)
+    )
 
 
 def _also(others: int) -> str:

@@ -59,33 +59,32 @@ def resolve(
     scale: Scale,
     scale_path: Path,
 ) -> Resolved:
-    """The last experiment of a chain: its parents' values, divided, with the scale's settings."""
+    """The last experiment of a chain: from its first file to its last, values divided, then set.
+
+    What the scale sets for the base, a task or an experiment replaces what the file says with which
+    that begins; a file further on that states the key keeps its own.
+    """
     found = Resolved()
     settings = scale.settings
     for level, name in enumerate(chain):
         stated = files[name].model_dump(exclude_unset=True, exclude={"extends"})
+        own: list[tuple[Location, Sections]] = []
+        if level == 0:
+            own.append((("settings", "base"), settings.base))
+        task = stated.get("task", found.data.get("task"))
+        if task != found.data.get("task") and task in settings.tasks:
+            own.append((("settings", "tasks", task), settings.tasks[task]))
+        if name in settings.experiments:
+            own.append((("settings", "experiments", name), settings.experiments[name]))
         for section in SECTIONS:
             values = _divide(
                 stated.pop(section, {}), section, scale, scale_path, paths[name], found
             )
             found.take(section, values, paths[name])
-            if level == 0:
-                base = _stated(settings.base, section)
-                found.take(section, base, scale_path, ("settings", "base"))
+            for at, sections in own:
+                found.take(section, _stated(sections, section), scale_path, at)
         found.data |= stated
         found.origins |= {(key,): (paths[name], (key,)) for key in stated}
-    task = found.data.get("task")
-    own: list[tuple[Location, Sections]] = [(("settings", "all"), settings.all)]
-    if task in settings.tasks:
-        own.append((("settings", "tasks", task), settings.tasks[task]))
-    own += [
-        (("settings", "experiments", name), settings.experiments[name])
-        for name in chain
-        if name in settings.experiments
-    ]
-    for at, sections in own:
-        for section in SECTIONS:
-            found.take(section, _stated(sections, section), scale_path, at)
     return found
 
 

@@ -9,13 +9,17 @@ from pipeline.config.sections import Divisors, Sections
 
 
 class Settings(Closed):
-    """Values that replace the paper's at a scale, after dividing."""
+    """Values that replace the paper's at a scale, after dividing.
+
+    An experiment that extends one of those and states a key keeps its own.
+    """
 
     base: Sections = Field(
-        default=Sections(), description="for the base model; a variation that names a key keeps its"
+        default=Sections(), description="for the base model, from which all others descend"
     )
-    all: Sections = Field(default=Sections(), description="for every experiment, without exception")
-    tasks: dict[Task, Sections] = Field(default={}, description="for each experiment of a task")
+    tasks: dict[Task, Sections] = Field(
+        default={}, description="for the experiment that a task begins with"
+    )
     experiments: dict[Name, Sections] = Field(default={}, description="for one experiment")
 
 

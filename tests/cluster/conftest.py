@@ -52,11 +52,16 @@ def project(tmp_path_factory, project_folder):
         )
         scale = made.folder / "config" / "scales" / "tiny.yaml"
         data = yaml.safe_load(scale.read_text())
-        data["settings"]["all"]["training"] |= {
+        steps = {
             "max_steps": max_steps,  # 480 are some seconds: long enough to be caught twice
             "warmup_steps": 60,
             "checkpoint_interval_steps": 40,
             "dev_interval_steps": 40,
+        }
+        data["settings"]["base"]["training"] |= steps
+        data["settings"]["experiments"]["ende_big"]["training"] |= {
+            "max_steps": max_steps,
+            "checkpoint_interval_steps": 40,
         }
         scale.write_text(yaml.safe_dump(data))
         path = made.folder / "workflow" / "profiles" / "slurm" / "config.yaml"

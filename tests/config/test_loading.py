@@ -105,6 +105,37 @@ def test_scale_divides_then_sets_and_a_variation_keeps_its_own(folder):
     assert experiments["ende_base"].decoding.beam_size == 4
 
 
+def test_a_variation_keeps_what_it_states_whatever_a_scale_sets_for_what_it_extends(folder):
+    """Of a base, a task and an experiment alike; the file of the task itself is replaced."""
+    own = {"training": {"max_steps": 240, "learning_rate_scale": 2.0}}
+    for name, parent in (("mine", "ende_base"), ("mine_big", "ende_big"), ("mine_en_fr", "mine")):
+        path = folder / "experiments" / f"{name}.yaml"
+        texts = {"extends": parent, "title": name, "tables": ["table2"]}
+        path.write_text(yaml.safe_dump(texts | (own if parent.startswith("ende") else {})))
+    edit(folder, "experiments/mine_en_fr", lambda data: data.update(task="en-fr"))
+    path = folder / "experiments/my_parser.yaml"
+    path.write_text(
+        "extends: parsing_wsj\ntitle: mine\ntables: [table4]\ndecoding: {constrained: false}\n"
+    )
+    edit(
+        folder,
+        "scales/demo",
+        lambda data: data["settings"]["tasks"].update(
+            {"en-fr": {"training": {"learning_rate_scale": 0.7}}}
+        ),
+    )
+    experiments = load_project(folder, {"scale": "demo"}).experiments
+    for name in ("mine", "mine_big"):
+        assert experiments[name].training.max_steps == 240
+        assert experiments[name].training.learning_rate_scale == 2.0
+        assert experiments[name].training.warmup_steps == 200
+    assert experiments["mine_en_fr"].training.max_steps == 240
+    assert experiments["mine_en_fr"].training.learning_rate_scale == 0.7
+    assert experiments["ende_big"].training.max_steps == 1080
+    assert not experiments["my_parser"].decoding.constrained
+    assert experiments["my_parser"].decoding.max_extra_tokens == 100
+
+
 @given(value=st.integers(1, 10_000), divisor=st.integers(1, 100))
 def test_division_is_exact_or_an_error(tmp_path_factory, project_folder, value, divisor):
     folder = tmp_path_factory.mktemp("division") / "config"
@@ -179,10 +210,21 @@ def test_a_mistake_of_base_stands_at_its_line_and_says_how_many_inherit_it(folde
 
 
 def test_a_value_that_a_scale_sets_is_named_in_the_scale(folder):
-    edit(folder, "scales/demo", lambda d: d["settings"]["all"]["training"].update(max_steps=10))
+    edit(folder, "scales/demo", lambda d: d["settings"]["base"]["training"].update(max_steps=10))
     (line,) = error_of(folder).split("\n")
-    assert re.search(r"scales/demo\.yaml:\d+: settings\.all\.training\.checkpoint_inter", line)
-    assert line.endswith("; 23 more experiments inherit this")
+    assert re.search(r"scales/demo\.yaml:\d+: settings\.base\.training\.checkpoint_inter", line)
+    assert line.endswith("; 21 more experiments inherit this")
+
+
+def test_a_problem_of_two_keys_names_the_file_of_the_other_too(folder):
+    def change(data):
+        data["settings"]["base"]["training"] = {"max_steps": 120}
+        del data["settings"]["experiments"]
+
+    edit(folder, "scales/demo", change)
+    line = next(line for line in error_of(folder).split("\n") if "not exceed" in line)
+    assert "experiments/ende_base.yaml:" in line
+    assert re.search(r"max_steps 120: 1500 \(at scale demo; max_steps: \S+demo\.yaml:\d+\)", line)
 
 
 def test_a_wrong_parent_is_named_beside_what_else_is_wrong(folder):

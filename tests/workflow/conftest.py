@@ -19,7 +19,7 @@ TINY = {
         "model": {"n_layers": 2, "d_model": 16, "d_ff": 16, "d_k": 16, "d_v": 16},
     },
     "settings": {
-        "all": {
+        "base": {
             "training": {
                 "max_steps": 12,
                 "warmup_steps": 6,
@@ -28,7 +28,13 @@ TINY = {
                 "dev_interval_steps": 6,
             },
             "decoding": {"n_average": 2, "max_extra_tokens": 5},
-        }
+        },
+        "experiments": {
+            "ende_big": {
+                "training": {"max_steps": 12, "checkpoint_interval_steps": 3},
+                "decoding": {"n_average": 2},
+            }
+        },
     },
 }
 

@@ -66,11 +66,27 @@ rule probe:
 
 def test_the_command_line_sets_lists_and_single_names(fresh):
     settings = ("--config", "seeds=[1,2,3]", "results=ende_base", "data_root=0123")
+    (fresh.folder / "0123").mkdir()
     assert fresh.planned(*settings)["train"] == 3
     assert fresh.planned("--config", "seeds=2,5")["train"] == 2
     result = fresh.run("-n", "--config", "seeds=[1,1]")
     assert result.returncode == 1
     assert "command line: seeds: has an entry twice: 1" in result.stdout + result.stderr
+
+
+def test_wrong_folders_are_refused_before_any_job(fresh):
+    result = fresh.run("-n", "--config", "data_root=pyproject.toml")
+    assert result.returncode == 1
+    assert "data_root must be a folder: pyproject.toml" in result.stdout + result.stderr
+    (fresh.folder / "results/tiny").mkdir(parents=True, exist_ok=True)
+    path = fresh.folder / "results/tiny/search"
+    path.write_text("a note")
+    result = fresh.run("-n")
+    path.unlink()
+    said = result.stdout + result.stderr
+    assert result.returncode == 1
+    assert "move the file away: results/tiny/search" in said
+    assert "Traceback" not in said
 
 
 def test_a_broken_config_file_is_named_with_its_line(fresh):

@@ -47,6 +47,24 @@ except ConfigError as error:
 
 SCALE = PROJECT.scale.name
 R = f"results/{SCALE}"
+
+
+def refuse_wrong_folders():
+    """Before the DAG looks into them; on a cluster the data need not be where jobs run."""
+    data_root = PROJECT.config.data_root
+    if data_root and not Path(data_root).expanduser().is_dir():
+        sys.exit(f"data_root must be a folder: {data_root}")
+    below = "corpora runs checkpoints search tables figures logs benchmarks".split()
+    for folder in (Path("results"), Path(R), *(Path(R, name) for name in below)):
+        if folder.exists() and not folder.is_dir():
+            sys.exit(
+                f"results go into a folder of this name; move the file away: {folder}"
+            )
+
+
+if workflow.is_main_process:
+    refuse_wrong_folders()
+
 RUNS = {
     f"{experiment}-seed{seed}": (experiment, seed)
     for experiment in PROJECT.experiments
