@@ -41,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = translator.run_batches(lines, decoding=decoding, max_tokens=options.max_tokens)
     for index, (output,) in track(found, what="decode", total=len(lines), unit="lines"):
         outputs[index] = output
+    said = sum(bool(line.strip()) for line in lines)
+    if blank := said - sum(bool(output.text.strip()) for output in outputs):
+        log(
+            f"warning: blank output for {blank:,} of {said:,} lines of text; see in the dev "
+            "perplexity of the training whether the model has learnt anything"
+        )
     write_lines(options.output, (output.text for output in outputs))
     report = {
         **folder.facts(),

@@ -24,7 +24,7 @@ from pipeline.training.energy import Energy
 from pipeline.training.engine import Engine
 from pipeline.training.feed import Counts, Feed, Update, read_batch
 from pipeline.training.loss import TrainedModel
-from pipeline.training.metrics import Metrics, Window
+from pipeline.training.metrics import Metrics, Window, divergence
 from pipeline.training.ranks import Rank, device_name
 from pipeline.training.run import Job
 from pipeline.training.schedule import learning_rate
@@ -49,8 +49,8 @@ def train(
 
     sections: what the weights depend on; kept in each checkpoint and compared on resuming.
     stop: asked after each step. Raises Interrupted when it says True, FloatingPointError for a
-    gradient that is not finite, MemoryError naming max_tokens, ValueError for inputs that can't
-    be trained on.
+    gradient or dev perplexity that is not finite, MemoryError naming max_tokens, ValueError for
+    inputs that can't be trained on.
     """
     try:
         return Trainer(job, sections, folder, rank).run(stop)
@@ -150,7 +150,11 @@ class Trainer:
                     self.writer.wait()
                     raise Interrupted(f"stopped as asked; saved after step: {self.step}")
         self.writer.wait()
-        return self._facts() if self.rank.first else {}
+        if not self.rank.first:
+            return {}
+        if worse := divergence(self.folder):
+            log(f"warning: {worse}")
+        return self._facts()
 
     def update(self, update: Update) -> float:
         """One update on all ranks; the norm of its gradient."""
@@ -177,13 +181,16 @@ class Trainer:
         return norm
 
     def _not_finite(self, norm: float, update: Update) -> str:
+        return (
+            f"the gradient of step {self.step} is not finite (norm {norm}); pairs of the training "
+            f"split in that update: {update.ids.tolist()}; {self._last_checkpoint()}"
+        )
+
+    def _last_checkpoint(self) -> str:
         self.writer.wait()  # the newest may still be on its way to the disk
         good = checkpoints.steps_in(self.folder)
         where = checkpoints.folder_of(self.folder, good[-1]) if good else "none"
-        return (
-            f"the gradient of step {self.step} is not finite (norm {norm}); pairs of the training "
-            f"split in that update: {update.ids.tolist()}; last good checkpoint: {where}"
-        )
+        return f"last good checkpoint: {where}"
 
     def _report(self, metrics: Metrics, norm: float) -> None:
         last = self.job.training.max_steps
@@ -205,7 +212,14 @@ class Trainer:
         }
         if dev_due:
             self.dev_perplexity = values["dev_perplexity"] = self._dev_perplexity()
-        metrics.write(self.step, last=last, **values)
+        tokens = counts.tgt_tokens
+        metrics.write(self.step, last=last, tgt_tokens=tokens, took_seconds=seconds, **values)
+        if dev_due and not math.isfinite(self.dev_perplexity):
+            raise FloatingPointError(
+                f"the dev perplexity of step {self.step} is {self.dev_perplexity}, so the training "
+                "diverged; lower training.learning_rate_scale or raise training.warmup_steps; "
+                + self._last_checkpoint()
+            )
         self.window.restart()
 
     def _over_ranks(self, sums: tuple[float, ...]) -> tuple[float, ...]:

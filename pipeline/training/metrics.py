@@ -36,7 +36,7 @@ class Metrics:
 
     def __init__(self, folder: Path | None, *, step: int) -> None:
         self.stream = self.events = None
-        self.logged = 0.0
+        self.logged, self.tokens, self.took = 0.0, 0, 0.0  # since the last line of the log
         if folder is None:
             return
         path = folder / FILE
@@ -53,20 +53,45 @@ class Metrics:
             if file is not None:
                 file.close()
 
-    def write(self, step: int, *, last: int, **values: Any) -> None:
-        """Step `step` of `last`. Logged now and then, and with every dev perplexity."""
+    def write(
+        self, step: int, *, last: int, tgt_tokens: int, took_seconds: float, **values: Any
+    ) -> None:
+        """Step `step` of `last`. Logged now and then, and with every dev perplexity.
+
+        tgt_tokens, took_seconds: of the updates since the line before.
+        """
         if self.stream is None:
             return
+        self.tokens, self.took = self.tokens + tgt_tokens, self.took + took_seconds
         self.stream.write(json.dumps({"step": step, **values}).encode() + b"\n")
         self.events.write(step, values)
         if "dev_perplexity" in values or time.monotonic() - self.logged > LOG_SECONDS:
-            self.logged = time.monotonic()
+            rate = self.tokens / self.took
+            self.logged, self.tokens, self.took = time.monotonic(), 0, 0.0
             dev = values.get("dev_perplexity")
             log(
                 f"step {step:,} of {last:,}: loss {values['loss']:.3f}, "
                 + (f"dev perplexity {dev:.3f}, " if dev is not None else "")
-                + f"{values['tgt_tokens_per_second']:,.0f} target tokens/s"
+                + f"{rate:,.0f} target tokens/s"
             )
+
+
+def divergence(folder: Path) -> str | None:
+    """What is wrong where the last dev perplexity is above the first, or twice the best."""
+    rows = [json.loads(line) for line in iter_lines(folder / FILE)]
+    known = [(row["dev_perplexity"], row["step"]) for row in rows if "dev_perplexity" in row]
+    if not known:
+        return None
+    (first, at_first), (last, at_last) = known[0], known[-1]
+    best, at_best = min(known)
+    if last <= first and last <= 2 * best:
+        return None
+    return (
+        f"dev perplexity got worse: {first:,.2f} at step {at_first:,}, at best {best:,.2f} at step "
+        f"{at_best:,}, {last:,.2f} at the last, {at_last:,}; if it diverged, lower "
+        "training.learning_rate_scale or raise training.warmup_steps; if it overfits, lower "
+        "training.max_steps"
+    )
 
 
 def _step(line: str) -> float:

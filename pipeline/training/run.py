@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import platform
 import signal
 import threading
 from collections.abc import Iterator
@@ -140,15 +141,21 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path) -> int:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a training folder. Raises ValueError where another job on this machine trains there."""
+    """Hold a training folder. Raises ValueError naming the process that trains there already."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / LOCK, "ab") as lock:
+    with open(folder / LOCK, "a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read().strip() or "process unknown"
             raise ValueError(
-                f"another job is training in this folder; wait for it or stop it: {folder}"
+                f"another job is training in this folder, {holder}; wait for it or stop it: "
+                f"{folder}"
             ) from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {platform.node()}\n")
+        lock.flush()
         yield
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from pipeline.config.schema import DecodingConfig
 from pipeline.encoded import EOS_ID, write_array
 from pipeline.files import read_json, read_lines, write_lines
 from pipeline.inference.scoring import log_probs
+from pipeline.inference.translator import BLANK
 from pipeline.steps import attention, decode, perplexity
 
 LINES = ["the red fox", "", "a dog", "big house and small fox", "x"]
@@ -43,6 +45,18 @@ def test_decode(toy_folder, tmp_path, precision):
     )
     assert (report["beam_size"], report["sentences"]) == (3, 5)
     assert report["tgt_tokens"] >= 4
+
+
+def test_blank_output_is_a_line_of_the_log(toy_folder, tmp_path, monkeypatch, capsys):
+    arguments = decode_arguments(toy_folder, tmp_path)
+    decode.main(arguments)
+    assert "blank output" not in capsys.readouterr().err
+    monkeypatch.setattr(
+        "pipeline.inference.translator.Translator.run_batch",
+        lambda self, lines, **_: [[replace(BLANK, text=" ")] for _ in lines],
+    )
+    decode.main(arguments)
+    assert "warning: blank output for 4 of 4 lines of text; " in capsys.readouterr().err
 
 
 def test_decode_refuses_an_unknown_key(toy_folder, tmp_path):

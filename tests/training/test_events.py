@@ -68,7 +68,7 @@ def test_a_resumed_training_replaces_what_was_beyond_its_step(tmp_path):
     for start, last in ((0, 8), (4, 10)):
         with Metrics(tmp_path, step=start) as metrics:
             for step in range(start + 2, last + 1, 2):
-                metrics.write(step, last=10, loss=float(start), tgt_tokens_per_second=1.0)
+                metrics.write(step, last=10, tgt_tokens=1, took_seconds=1.0, loss=float(start))
     found = accumulator.EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     steps = [(event.step, event.value) for event in found.Scalars("loss")]
     assert steps == [(2, 0.0), (4, 0.0), (6, 4.0), (8, 4.0), (10, 4.0)]

@@ -1,14 +1,17 @@
 """What stops a training, and what it says."""
 
+import json
+import os
+import platform
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
-from pipeline.files import read_json
-from pipeline.training import checkpoints, loop, ranks
-from pipeline.training.run import Job, data_digest, locked
+from pipeline.files import read_json, write_lines
+from pipeline.training import checkpoints, loop, metrics, ranks
+from pipeline.training.run import LOCK, Job, data_digest, locked
 from pipeline.training.schedule import learning_rate
 
 
@@ -173,13 +176,55 @@ def test_long_pairs_are_skipped_by_a_rule_or_refused(job, rank, tmp_path, capsys
         run(job(training_changes={"tokens_per_step": 1}), rank, tmp_path / "d")
 
 
-def test_a_folder_is_trained_in_by_one_job(tmp_path):
-    with (
-        locked(tmp_path),
-        pytest.raises(ValueError, match="another job is training"),
-        locked(tmp_path),
-    ):
-        pass
+def test_a_folder_is_trained_in_by_one_job_which_the_other_names(tmp_path):
+    (tmp_path / LOCK).write_text("process 99999999 on a machine that is gone\n")
+    said = f"another job is training in this folder, process {os.getpid()} on {platform.node()};"
+    for _ in range(2):
+        with locked(tmp_path), pytest.raises(ValueError, match=said), locked(tmp_path):
+            pass
+
+
+def test_the_rate_in_the_log_is_that_since_its_last_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(metrics, "LOG_SECONDS", 1e9)
+    with metrics.Metrics(tmp_path, step=0) as written:
+        for step in range(1, 7):
+            dev = {"dev_perplexity": 5.0} if step % 3 == 0 else {}
+            written.write(step, last=6, tgt_tokens=step, took_seconds=0.5, loss=1.0, **dev)
+    rates = [line.split()[-3] for line in capsys.readouterr().err.splitlines()]
+    assert rates == ["4", "10"]
+
+
+@pytest.mark.parametrize(
+    ("perplexities", "told"),
+    [
+        ([9.0, 5.0, 4.0], None),
+        ([9.0, 4.0, 7.9], None),
+        ([9.0], None),
+        ([], None),
+        ([9.0, 4.0, 8.1], "9.00 at step 0, at best 4.00 at step 1, 8.10 at the last, 2; "),
+        ([9.0, 9.1], "9.00 at step 0, at best 9.00 at step 0, 9.10 at the last, 1; "),
+    ],
+)
+def test_a_dev_perplexity_that_got_worse_is_told(tmp_path, perplexities, told):
+    rows = [{"step": step, "dev_perplexity": value} for step, value in enumerate(perplexities)]
+    write_lines(tmp_path / metrics.FILE, map(json.dumps, [*rows, {"step": 99}]))
+    found = metrics.divergence(tmp_path)
+    assert told in found if told else found is None
+
+
+def test_a_training_that_diverged_ends_with_one_warning(job, rank, tmp_path, capsys):
+    run(job(), rank, tmp_path / "a")
+    assert "warning" not in capsys.readouterr().err
+    wild = {"learning_rate_scale": 10.0, "dev_interval_steps": 1}
+    run(job(training_changes=wild), rank, tmp_path / "b")
+    assert capsys.readouterr().err.count("warning: dev perplexity got worse: ") == 1
+
+
+def test_a_dev_perplexity_beyond_all_numbers_stops(job, rank, tmp_path):
+    wild = {"learning_rate_scale": 1000.0, "dev_interval_steps": 1}
+    with pytest.raises(FloatingPointError, match=r"dev perplexity of step \d+ is inf.*; lower tr"):
+        run(job(training_changes=wild), rank, tmp_path / "a")
+    assert '"dev_perplexity": Infinity' in (tmp_path / "a" / "metrics.jsonl").read_text()
 
 
 def test_stopping_saves_between_regular_checkpoints(job, rank, tmp_path):
