@@ -5,23 +5,10 @@ import shlex
 import sys
 from pathlib import Path
 
-# `|| show_error {log:q}` after a step: its message on the terminal too, and its exit code kept. The
-# message is what follows the traceback, or the last lines with a time of progress.
-SHOW_ERROR = r"""
-show_error() { code=$?; awk -v code=$code '
-    /^[0-9][0-9]:[0-9][0-9]:[0-9][0-9] |^  File "|^usage: / { n = 0; skip = !/^[0-9]/; next }
-    skip && /^ / { next }
-    { skip = 0; line[++n] = $0 }
-    END {
-        if (code > 128) print "error: killed by signal " (code - 128) " (memory, a time limit?)"
-        else if (!n) print "error: exit code " code
-        sub(/^[A-Za-z_.]*(Error|Exception): /, "error: ", line[1])
-        for (i = 1; i <= n; i++) print line[i]
-    }' "$1" >&2; exit $code; }
-"""
 # Jobs run the interpreter that runs Snakemake, whether or not its environment is activated.
 HERE = shlex.quote(str(Path(sys.executable).parent))
-PREFIX = f"set -euo pipefail; PATH={HERE}:$PATH; {SHOW_ERROR.strip()}; "
+SHOW_ERROR = shlex.quote(str(Path(workflow.basedir, "workflow", "show_error.sh")))
+PREFIX = f"set -euo pipefail; PATH={HERE}:$PATH; . {SHOW_ERROR}; "
 shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))  # format() undoes it
 sys.path.insert(0, workflow.basedir)
 

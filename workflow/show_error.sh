@@ -1,0 +1,12 @@
+# `|| show_error LOG` after a step: its message on the terminal too, and its exit code kept. The
+# message is what follows the traceback, or the last lines with a time of progress.
+show_error() { code=$?; awk -v code=$code '
+    /^[0-9][0-9]:[0-9][0-9]:[0-9][0-9] |^  File "|^usage: / { n = 0; skip = !/^[0-9]/; next }
+    skip && /^ / { next }
+    { skip = 0; line[++n] = $0 }
+    END {
+        if (code > 128) print "error: killed by signal " (code - 128) " (memory, a time limit?)"
+        else if (!n) print "error: exit code " code
+        sub(/^[A-Za-z_.]*(Error|Exception): /, "error: ", line[1])
+        for (i = 1; i <= n; i++) print line[i]
+    }' "$1" >&2; exit $code; }
