@@ -4,9 +4,11 @@ A line ends at "\\n" and nowhere else: "\\r", U+2028, U+0085 and their kin are t
 that reads or writes text does it here, so that two sides of a corpus can never drift apart.
 """
 
+import errno
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,10 +31,13 @@ PACKED = {
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it is synced and renamed to `path`.
 
-    If the block raises, the temporary file is removed and `path` stays as it was.
+    If the block raises, the temporary file is removed and `path` stays as it was. Raises OSError
+    before the block where `path` is a folder, or lies below a file.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file in it", str(path))
+    make_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     os.close(handle)
     temporary = Path(name)
@@ -44,6 +49,37 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """As `atomic_path` for a folder of files. Raises OSError where `path` is a folder by then that
+    holds something."""
+    path = Path(path).absolute()
+    make_folder(path.parent)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
+    try:
+        yield temporary
+        for file in _files_below(temporary):
+            _sync(file)
+            file.chmod(0o666 & ~_umask())
+        temporary.chmod(0o777 & ~_umask())
+        os.replace(temporary, path)
+        _sync(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it. Raises OSError that names what is a file instead."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        above = (path, *path.parents)
+        file = next(p for p in above if os.path.lexists(p) and not p.is_dir())
+        raise NotADirectoryError(
+            errno.ENOTDIR, "is a file, not a folder; choose another path", str(file)
+        ) from None
 
 
 @contextmanager
@@ -112,7 +148,11 @@ def count_lines(path: str | Path) -> int:
 
 
 def read_json(path: str | Path) -> Any:
-    return json.loads(Path(path).read_bytes())
+    """Raises ValueError naming the file where it is not JSON."""
+    try:
+        return json.loads(Path(path).read_bytes())
+    except ValueError as error:  # not UTF-8, too
+        raise ValueError(f"{path}: damaged, not JSON; make or copy it again: {error}") from None
 
 
 def write_json(path: str | Path, data: Any) -> None:
