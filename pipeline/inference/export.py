@@ -14,13 +14,13 @@ from typing import Any
 
 import torch
 from safetensors.torch import save_file
-from sentencepiece import SentencePieceProcessor
 from torch import Tensor
 
 from pipeline.config.schema import ModelConfig
 from pipeline.encoded import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from pipeline.files import write_json
+from pipeline.files import atomic_folder, write_json
 from pipeline.inference.beam import NEVER_IDS
+from pipeline.inference.translator import vocabulary_of
 from pipeline.model.attention import MultiHeadAttention
 from pipeline.model.folder import ModelFolder
 from pipeline.model.positions import sinusoids
@@ -32,33 +32,32 @@ MOST_POSITIONS = 1024  # rows of the exported table of positions
 def export_marian(folder: ModelFolder, output: str | Path) -> None:
     """Write a folder for `transformers.MarianMTModel.from_pretrained` and `MarianTokenizer`.
 
-    Raises ValueError for a parser, learned positions, and heads wider than d_model / n_heads.
+    It appears whole or not at all. Raises ValueError for a parser, learned positions, and heads
+    wider than d_model / n_heads.
     """
-    pieces, output = _pieces(folder), Path(output)
-    output.mkdir(parents=True, exist_ok=True)
-    save_file(
-        marian_weights(folder.load()), output / "model.safetensors", metadata={"format": "pt"}
-    )
-    config = marian_config(folder.model, vocab_size=folder.vocab_size)
-    write_json(output / "config.json", config)
-    write_json(output / "generation_config.json", _marian_generation(folder))
-    write_json(output / "vocab.json", {piece: number for number, piece in enumerate(pieces)})
+    pieces, weights = _pieces(folder), marian_weights(folder.load())
     source, target = folder.languages
-    write_json(
-        output / "tokenizer_config.json",
-        {
-            "tokenizer_class": "MarianTokenizer",
-            "source_lang": source,
-            "target_lang": target,
-            "unk_token": pieces[UNK_ID],
-            "eos_token": pieces[EOS_ID],
-            "pad_token": pieces[PAD_ID],
-            "model_max_length": MOST_POSITIONS,
-            "separate_vocabs": False,
-        },
-    )
-    for name in ("source.spm", "target.spm"):
-        shutil.copyfile(folder.path / "subwords.model", output / name)
+    with atomic_folder(output) as made:
+        save_file(weights, made / "model.safetensors", metadata={"format": "pt"})
+        config = marian_config(folder.model, vocab_size=folder.vocab_size)
+        write_json(made / "config.json", config)
+        write_json(made / "generation_config.json", _marian_generation(folder))
+        write_json(made / "vocab.json", {piece: number for number, piece in enumerate(pieces)})
+        write_json(
+            made / "tokenizer_config.json",
+            {
+                "tokenizer_class": "MarianTokenizer",
+                "source_lang": source,
+                "target_lang": target,
+                "unk_token": pieces[UNK_ID],
+                "eos_token": pieces[EOS_ID],
+                "pad_token": pieces[PAD_ID],
+                "model_max_length": MOST_POSITIONS,
+                "separate_vocabs": False,
+            },
+        )
+        for name in ("source.spm", "target.spm"):
+            shutil.copyfile(folder.path / "subwords.model", made / name)
 
 
 def export_ctranslate2(
@@ -66,15 +65,19 @@ def export_ctranslate2(
 ) -> None:
     """Write a folder for `ctranslate2.Translator`; its tokens are the pieces of subwords.model.
 
-    quantization: as CTranslate2 names it (int8, bfloat16, ...). Raises ValueError for a parser and
-    heads wider than d_model / n_heads, ImportError without the package.
+    It appears whole or not at all. quantization: as CTranslate2 names it (int8, bfloat16, ...).
+    Raises ValueError for a parser and heads wider than d_model / n_heads, ImportError without the
+    package.
     """
     pieces = _pieces(folder)
     spec = ctranslate2_spec(folder.load(), pieces)
-    spec.optimize(quantization=quantization)
-    Path(output).mkdir(parents=True, exist_ok=True)
-    spec.save(str(output))
-    shutil.copyfile(folder.path / "subwords.model", Path(output) / "subwords.model")
+    try:
+        spec.optimize(quantization=quantization)
+    except (RuntimeError, ValueError) as error:
+        raise ValueError(f"--quantization {quantization}: {error}") from None
+    with atomic_folder(output) as made:
+        spec.save(str(made))
+        shutil.copyfile(folder.path / "subwords.model", made / "subwords.model")
 
 
 def ctranslate2_spec(model: Transformer, pieces: Sequence[str]) -> Any:
@@ -172,8 +175,7 @@ def _pieces(folder: ModelFolder) -> list[str]:
         raise ValueError(
             f"only translation models are exported: {folder.path} is for {folder.kind}"
         )
-    subwords = SentencePieceProcessor(model_file=str(folder.path / "subwords.model"))
-    return [subwords.id_to_piece(number) for number in range(subwords.get_piece_size())]
+    return vocabulary_of(folder).pieces
 
 
 def _marian_layer(layer: Any, prefix: str, turns: Tensor) -> dict[str, Tensor]:

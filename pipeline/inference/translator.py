@@ -34,17 +34,23 @@ class Output:
 BLANK = Output(text="", score=0.0, log_prob=0.0, n_tokens=0)
 
 
+def vocabulary_of(folder: ModelFolder) -> Vocabulary:
+    """Raises ValueError where it is damaged or of another size than the model's."""
+    vocabulary = Vocabulary.load(folder.path)
+    if vocabulary.size != folder.vocab_size:
+        raise ValueError(
+            f"{folder.path}: the model has a vocabulary of {folder.vocab_size}, its subword "
+            f"model one of {vocabulary.size}; take the subword model it was trained with"
+        )
+    return vocabulary
+
+
 class Planner:
     """What a batch of lines is, before any network is needed."""
 
     def __init__(self, folder: ModelFolder) -> None:
         """Raises ValueError where the subword model is not the one of the model."""
-        self.folder, self.vocabulary = folder, Vocabulary.load(folder.path)
-        if self.vocabulary.size != folder.vocab_size:
-            raise ValueError(
-                f"{folder.path}: the model has a vocabulary of {folder.vocab_size}, its subword "
-                f"model one of {self.vocabulary.size}; take the subword model it was trained with"
-            )
+        self.folder, self.vocabulary = folder, vocabulary_of(folder)
 
     def batches(
         self, lines: Sequence[str], *, decoding: DecodingConfig, max_tokens: int

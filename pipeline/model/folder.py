@@ -1,34 +1,47 @@
 """The folder of a model that can be used and copied anywhere: weights, sizes, subwords, origin.
 
 model.safetensors   weights by the names of `Transformer`, the shared embedding once
-config.json         kind, languages, sizes, vocabulary size, how it decodes
+config.json         kind, languages, sizes, vocabulary size, how it decodes, sha256 of the subwords
 subwords.model      the subword model; for parsing symbols.json beside it
 card.json           where it comes from: run, corpus, checkpoints averaged, commit
 """
 
-import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from pipeline.config.schema import DecodingConfig, ModelConfig
+from pipeline.config.problems import at, problems
+from pipeline.config.schema import Closed, Count, DecodingConfig, ModelConfig
 from pipeline.encoded import PAD_ID
-from pipeline.files import read_json, write_json
+from pipeline.files import atomic_folder, read_json, sha256_of, write_json
 from pipeline.model.transformer import Transformer
 
 FORMAT = 1
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 FACTS = ("run", "experiment", "scale", "seed", "n_average", "checkpoint_steps")
 SUBWORD_FILES = ("subwords.model", "symbols.json", "subwords.json")
+MEANING = SUBWORD_FILES[:2]  # of a token's id
+
+
+class _Stated(Closed):
+    """config.json. subwords: the sha256 of each file; folders of earlier versions have none."""
+
+    format: Literal[1]
+    kind: Literal["translation", "parsing"]
+    languages: Annotated[tuple[str, str], Field(strict=False)]
+    tags: str | None = None
+    vocab_size: Count
+    subwords: dict[str, str] = Field(default_factory=dict)
+    model: ModelConfig
+    decoding: DecodingConfig
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,8 @@ class ModelFolder:
 
     @classmethod
     def open(cls, path: str | Path) -> "ModelFolder":
-        """Raises ValueError where the folder is missing, incomplete or of another format."""
+        """Raises ValueError where the folder is missing, incomplete, damaged, of another format, or
+        its subwords are not those that the model was trained with."""
         path = Path(path)
         missing = [
             name for name in (CONFIG, WEIGHTS, SUBWORD_FILES[0]) if not (path / name).exists()
@@ -54,21 +68,28 @@ class ModelFolder:
         if missing:
             raise ValueError(f"not a model folder, {', '.join(missing)} missing: {path}")
         config = read_json(path / CONFIG)
-        if config.get("format") != FORMAT:
-            raise ValueError(f"{path / CONFIG}: format must be {FORMAT}: {config.get('format')}")
         try:
-            return cls(
-                path=path,
-                kind=config["kind"],
-                languages=tuple(config["languages"]),
-                model=ModelConfig.model_validate(config["model"]),
-                decoding=DecodingConfig.model_validate(config["decoding"]),
-                vocab_size=config["vocab_size"],
-                tags=config.get("tags"),
-                card=read_json(path / CARD) if (path / CARD).exists() else {},
-            )
-        except (KeyError, ValidationError) as error:
-            raise ValueError(f"{path / CONFIG}: {error}") from None
+            stated = _Stated.model_validate(config)
+        except ValidationError as error:
+            raise ValueError(
+                f"{path / CONFIG}: {at(*next(problems(_Stated, config, error)))}"
+            ) from None
+        for name, digest in stated.subwords.items():
+            if not (path / name).exists() or sha256_of(path / name) != digest:
+                raise ValueError(
+                    f"{path / name}: not the file that the model was trained with; copy it from "
+                    f"where the model was made: sha256 must be {digest}"
+                )
+        return cls(
+            path=path,
+            kind=stated.kind,
+            languages=stated.languages,
+            model=stated.model,
+            decoding=stated.decoding,
+            vocab_size=stated.vocab_size,
+            tags=stated.tags,
+            card=read_json(path / CARD) if (path / CARD).exists() else {},
+        )
 
     def facts(self) -> dict[str, Any]:
         """What every figure made with the model says about it."""
@@ -113,30 +134,27 @@ def save_model(
     trees were linearised ("keep", "drop" or "words").
     """
     path, subwords = Path(path), Path(subwords)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
-    try:
+    with atomic_folder(path) as folder:
         whole = {name: tensor.detach().contiguous() for name, tensor in weights.items()}
-        save_file(whole, temporary / WEIGHTS)
+        save_file(whole, folder / WEIGHTS)
         for name in SUBWORD_FILES:
             if (subwords / name).exists():
-                shutil.copyfile(subwords / name, temporary / name)
+                shutil.copyfile(subwords / name, folder / name)
         write_json(
-            temporary / CONFIG,
+            folder / CONFIG,
             {
                 "format": FORMAT,
                 "kind": kind,
                 "languages": list(languages),
                 "tags": tags,
                 "vocab_size": vocab_size,
+                "subwords": {
+                    name: sha256_of(folder / name) for name in MEANING if (folder / name).exists()
+                },
                 "model": model.model_dump(mode="json"),
                 "decoding": decoding.model_dump(mode="json"),
             },
         )
-        write_json(temporary / CARD, dict(card))
-        temporary.chmod(0o755)
+        write_json(folder / CARD, dict(card))
         if path.exists():
             shutil.rmtree(path)
-        os.replace(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

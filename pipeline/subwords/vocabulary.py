@@ -22,8 +22,11 @@ class Vocabulary:
     """Ids [0, n_pieces) are pieces, [n_pieces, size) symbols."""
 
     def __init__(self, model: bytes, symbols: Sequence[str] = ()) -> None:
+        """Raises RuntimeError where `model` is none of sentencepiece's."""
         import sentencepiece  # imported late: starting a step must not wait for it
 
+        if not model:  # sentencepiece would take it, and have no pieces
+            raise RuntimeError("an empty sentencepiece model")
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self.n_pieces: int = self._processor.get_piece_size()
         self.symbols = list(symbols)
@@ -31,16 +34,27 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Vocabulary":
-        """Read subwords.model and, if it is there, symbols.json."""
-        folder = Path(folder)
-        symbols = folder / "symbols.json"
-        return cls(
-            (folder / "subwords.model").read_bytes(), read_json(symbols) if symbols.exists() else ()
-        )
+        """Read subwords.model and, if it is there, symbols.json.
+
+        Raises ValueError naming the file that is damaged.
+        """
+        model, symbols = Path(folder) / "subwords.model", Path(folder) / "symbols.json"
+        known = read_json(symbols) if symbols.exists() else ()
+        try:
+            return cls(model.read_bytes(), known)
+        except RuntimeError:  # all that sentencepiece says is where in its code
+            raise ValueError(
+                f"{model}: damaged, not a sentencepiece model; make or copy it again"
+            ) from None
 
     @property
     def size(self) -> int:
         return self.n_pieces + len(self.symbols)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces by their ids, special ones included."""
+        return [self._processor.id_to_piece(index) for index in range(self.n_pieces)]
 
     def encode(self, text: str) -> list[int]:
         """Ids of the pieces of one line, without eos_id; [] for the empty line."""

@@ -1,4 +1,5 @@
-import json
+import os
+import re
 import shutil
 
 import pytest
@@ -6,6 +7,7 @@ import torch
 
 from pipeline.config.schema import DecodingConfig, ModelConfig
 from pipeline.encoded import PAD_ID
+from pipeline.files import read_json, write_json
 from pipeline.model.folder import ModelFolder, save_model
 from pipeline.model.transformer import Transformer
 
@@ -101,7 +103,73 @@ def test_damaged_weights_are_named(saved):
     ("key", "value"), [("format", 2), ("vocab_size", 21), ("model", {"n_layers": 1})]
 )
 def test_a_config_that_does_not_fit_is_named(saved, key, value):
-    path = saved / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    restate(saved, **{key: value})
     with pytest.raises(ValueError, match=r"config\.json"):
         ModelFolder.open(saved).load()
+
+
+def restate(folder, **changes):
+    """Change keys of config.json; None takes one away."""
+    stated = {**read_json(folder / "config.json"), **changes}
+    write_json(
+        folder / "config.json", {key: value for key, value in stated.items() if value is not None}
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model": {"n_heads": "eight"}}, "model.n_heads: must be a whole number: 'eight'"),
+        ({"decoding": {"beam": 4}}, "decoding.beam: unknown key; did you mean beam_size?"),
+        ({"vocab_size": None}, "vocab_size: is missing; state it"),
+        ({"kind": "poetry"}, "kind: must be translation or parsing: 'poetry'"),
+        ({"languages": ["en"]}, "languages.1: is missing; state it"),
+        ({"format": 7, "new": 1}, "format: must be 1: 7"),
+    ],
+)
+def test_a_wrong_key_is_named_in_one_line(saved, changes, said):
+    config = read_json(saved / "config.json")
+    restate(
+        saved,
+        **{k: {**config[k], **v} if isinstance(v, dict) else v for k, v in changes.items()},
+    )
+    with pytest.raises(ValueError, match=re.escape(f"{saved / 'config.json'}: {said}")) as caught:
+        ModelFolder.open(saved)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "", "\xff"])
+def test_a_config_that_is_no_mapping_is_named(saved, text):
+    (saved / "config.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=re.escape(str(saved / "config.json"))):
+        ModelFolder.open(saved)
+
+
+@pytest.mark.parametrize("name", ["subwords.model", "symbols.json"])
+def test_the_subwords_of_another_model_are_refused(model, tmp_path, name):
+    """Of the same size, too: the ids would mean other pieces."""
+    (tmp_path / "subwords").mkdir()
+    for file in ("subwords.model", "symbols.json", "subwords.json"):
+        (tmp_path / "subwords" / file).write_text('["(S"]')
+    save(tmp_path / "model", model, tmp_path / "subwords")
+    ModelFolder.open(tmp_path / "model")
+    (tmp_path / "model" / "subwords.json").write_text("what learning says is no part of the model")
+    ModelFolder.open(tmp_path / "model")
+    (tmp_path / "model" / name).write_text('["(N"]')
+    with pytest.raises(ValueError, match=re.escape(f"{tmp_path / 'model' / name}: not the file")):
+        ModelFolder.open(tmp_path / "model")
+    (tmp_path / "model" / name).unlink()
+    with pytest.raises(ValueError, match=name):
+        ModelFolder.open(tmp_path / "model")
+
+
+def test_a_folder_from_before_digests_is_taken(saved):
+    restate(saved, subwords=None)
+    (saved / "subwords.model").write_text("some other")
+    assert ModelFolder.open(saved).vocab_size == 20
+
+
+def test_others_may_read_what_was_saved(saved):
+    mask = os.umask(0)
+    os.umask(mask)
+    assert {file.stat().st_mode & 0o777 for file in saved.iterdir()} == {0o666 & ~mask}

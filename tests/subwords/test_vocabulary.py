@@ -189,3 +189,14 @@ def test_pieces_that_hold_line_ends_do_no_harm():
     pieces = [odd._processor.id_to_piece(index) for index in range(odd.n_pieces)]
     assert any(mark in piece for piece in pieces for mark in "\r\u2028\u0085")
     assert all(odd.decode(odd.encode(line)) == line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["subwords.model", "symbols.json"])
+@pytest.mark.parametrize("data", [b"junk\n", b"", b"\xff[", "half"])
+def test_a_damaged_file_is_named(tmp_path, name, data):
+    (tmp_path / "subwords.model").write_bytes(model())
+    (tmp_path / "symbols.json").write_text('["(S", ")S"]')
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2] if data == "half" else data)
+    with pytest.raises(ValueError, match=f"{name}: damaged"):
+        Vocabulary.load(tmp_path)
