@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-from pipeline.commands.models import find_model
+from pipeline.commands.models import add_model_arguments, chosen_model
 from pipeline.files import iter_lines
 
 PACKAGES = {"transformers": "transformers", "ctranslate2": "ctranslate2"}
@@ -25,15 +25,12 @@ MOST_SENTENCES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", help="a model folder, or the name of a run such as ende_base-seed1"
-    )
+    add_model_arguments(parser, example="ende_base")
     parser.add_argument("--format", choices=PACKAGES, required=True)
     parser.add_argument("--output", metavar="FOLDER", type=Path, required=True, help="a new one")
     parser.add_argument(
         "--quantization", metavar="TYPE", help="ctranslate2's: int8, int16, float16, bfloat16 ..."
     )
-    parser.add_argument("--results", metavar="FOLDER", default="results", help="where runs lie")
     parser.add_argument(
         "--sentences",
         metavar="FILE",
@@ -55,15 +52,12 @@ def run(args: argparse.Namespace) -> int:
     lines = list(SENTENCES)
     if args.sentences:
         lines = [line for line in islice(iter_lines(args.sentences), MOST_SENTENCES) if line]
-    folder = ModelFolder.open(find_model(args.model, results=Path(args.results)))
+    folder = ModelFolder.open(chosen_model(args))
     installed = find_spec(package) is not None
     if args.format == "transformers":
         export_marian(folder, args.output)
     elif installed:
-        try:
-            export_ctranslate2(folder, args.output, quantization=args.quantization)
-        except RuntimeError as error:
-            raise ValueError(f"--quantization {args.quantization}: {error}") from None
+        export_ctranslate2(folder, args.output, quantization=args.quantization)
     else:
         raise ValueError(f"--format {args.format} needs a package: pip install {package}")
     print(f"written: {args.output}", file=sys.stderr)

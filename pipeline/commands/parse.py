@@ -10,9 +10,8 @@ import sys
 import time
 from collections import Counter
 from contextlib import nullcontext
-from pathlib import Path
 
-from pipeline.commands.models import find_model
+from pipeline.commands.models import add_model_arguments, chosen_model
 from pipeline.commands.options import at_least
 from pipeline.commands.streaming import outputs_as_they_come
 from pipeline.corpora.penn_words import escape_brackets, penn_words
@@ -23,10 +22,7 @@ from pipeline.results.tree_drawing import tree_svg
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", help="a model folder, or the name of a run or experiment such as parsing_wsj"
-    )
-    parser.add_argument("--results", metavar="FOLDER", default="results", help="where runs lie")
+    add_model_arguments(parser, example="parsing_wsj")
     parser.add_argument(
         "--input", metavar="FILE", default="-", help="sentences, one a line (default: stdin)"
     )
@@ -60,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from pipeline.model.folder import ModelFolder
 
     at_least(1, beam_size=args.beam_size, max_tokens=args.max_tokens, line=args.line)
-    folder = ModelFolder.open(find_model(args.model, results=Path(args.results)))
+    folder = ModelFolder.open(chosen_model(args))
     if folder.kind != "parsing":
         raise ValueError(f"{args.model} is a model for {folder.kind}; parse needs a parsing model")
     changes = {"constrained": args.constrained, "beam_size": args.beam_size}

@@ -32,16 +32,22 @@ def outputs_as_they_come(
     """For each chunk of lines of a file, or of standard input as -: the n_best outputs of each.
 
     read makes of a line of the file what the model is given. Bytes that are not UTF-8 are read as
-    replacement characters, with a warning on stderr that names the line. `what` stands at the bar
-    of progress, which a terminal sees.
+    replacement characters, with a warning on stderr that names the line, and so are lines of more
+    tokens than the model's max_positions. `what` stands at the bar of progress, which a terminal
+    sees.
     """
     from pipeline.inference.translator import BLANK
 
+    before = 0
     with line_chunks(name) as chunks, _progress(what) as progress:
         for lines in chunks:
             results = [[BLANK]] * len(lines)
+            given = [read(line) for line in lines]
+            for number, line in enumerate(given, start=before + 1):
+                _warn_of_length(translator, line, number)
+            before += len(lines)
             for index, outputs in translator.run_batches(
-                [read(line) for line in lines],
+                given,
                 decoding=decoding,
                 max_tokens=max_tokens,
                 n_best=n_best,
@@ -106,6 +112,19 @@ def _decode(line: bytes, number: int) -> str:
             f"warning, not UTF-8, read with replacement characters: line {number}", file=sys.stderr
         )
         return line.decode("utf-8", errors="replace")
+
+
+def _warn_of_length(translator: "Translator | TranslatorPool", line: str, number: int) -> None:
+    limit = translator.folder.model.max_positions
+    if len(line.encode()) + 2 <= limit:  # tokens hold a byte each, but for one at either end
+        return
+    tokens = len(translator.encode([line])[0]) + 1
+    if tokens > limit:
+        print(
+            f"warning, {tokens:,} tokens, beyond model.max_positions {limit:,}; models lose text "
+            f"of lines longer than training's, so split it into sentences: line {number}",
+            file=sys.stderr,
+        )
 
 
 @contextmanager

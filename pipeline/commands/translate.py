@@ -8,20 +8,16 @@ import argparse
 import os
 import sys
 from contextlib import nullcontext
-from pathlib import Path
 
-from pipeline.commands.models import find_model
+from pipeline.commands.models import add_model_arguments, chosen_model
 from pipeline.commands.options import at_least
 from pipeline.commands.streaming import outputs_as_they_come
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", help="a model folder, or the name of a run or experiment such as ende_base"
-    )
+    add_model_arguments(parser, example="ende_base")
     parser.add_argument("--input", metavar="FILE", default="-", help="default: standard input")
     parser.add_argument("--languages", metavar="SRC-TGT", help="refuse a model of another pair")
-    parser.add_argument("--results", metavar="FOLDER", default="results", help="where runs lie")
     parser.add_argument("--nbest", metavar="N", type=int, default=1)
     parser.add_argument("--beam-size", metavar="N", type=int, help="default: the model's own")
     parser.add_argument("--length-penalty", metavar="ALPHA", type=float, help="the model's own")
@@ -50,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     at_least(0, length_penalty=args.length_penalty)
     if args.beam_size and args.nbest > args.beam_size:
         raise ValueError(f"--nbest must be at most --beam-size {args.beam_size}: {args.nbest}")
-    folder = ModelFolder.open(find_model(args.model, results=Path(args.results)))
+    folder = ModelFolder.open(chosen_model(args))
     if folder.kind != "translation":
         raise ValueError(f"this is a parsing model; use `python -m pipeline parse`: {args.model}")
     pair = "-".join(folder.languages)

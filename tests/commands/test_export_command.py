@@ -1,7 +1,12 @@
 """The export command as a person calls it."""
 
+import ast
+import errno
 import importlib.util
+import os
 import re
+import shutil
+import textwrap
 
 import pytest
 
@@ -99,4 +104,63 @@ def test_errors_are_one_line(call, toy_model_folder, tmp_path, arguments, said):
     assert (code, out) == (1, "")
     assert said in err
     assert err.count("\n") == 1
-    assert not (tmp_path / "made").exists()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("format_", export.PACKAGES)
+def test_a_failed_export_leaves_nothing(call, toy_model_folder, tmp_path, monkeypatch, format_):
+    """Whether the model can't be read, or the disk is full while the export is written."""
+    pytest.importorskip(export.PACKAGES[format_])
+    from pipeline.inference import export as exporting
+
+    damaged = shutil.copytree(toy_model_folder, tmp_path / "model")
+    (damaged / "model.safetensors").write_bytes(b"half")
+    arguments = ("--format", format_, "--output", tmp_path / "made" / "here")
+    code, _, err = call(damaged, *arguments)
+    assert code == 1
+    assert str(damaged / "model.safetensors") in err
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+    def full(source, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+
+    monkeypatch.setattr(exporting.shutil, "copyfile", full)
+    code, _, err = call(toy_model_folder, *arguments)
+    assert code == 1
+    assert "No space left" in err
+    assert not list((tmp_path / "made").iterdir())
+
+
+def test_an_output_below_a_file_is_named(call, toy_model_folder, tmp_path):
+    (tmp_path / "file").touch()
+    code, _, err = call(
+        toy_model_folder, "--format", "transformers", "--output", tmp_path / "file" / "made"
+    )
+    assert code == 1
+    assert f"export: {tmp_path / 'file'}: is a file, not a folder" in err
+
+
+@pytest.mark.parametrize(
+    ("format_", "folder", "search"),
+    [("transformers", "hf", ()), ("ctranslate2", "ct2", ("--beam-size", "4"))],
+)
+def test_the_guide_s_way_to_use_an_export(
+    call, ending_model, tmp_path, monkeypatch, capfd, project_folder, format_, folder, search
+):
+    """The lines of docs/translating.md give what `translate --length-penalty 0` gives."""
+    pytest.importorskip(export.PACKAGES[format_])
+    monkeypatch.chdir(tmp_path)
+    assert call(ending_model, "--format", format_, "--output", folder)[0] == 0
+    guide = (project_folder / "docs" / "translating.md").read_text()
+    (code,) = re.findall(rf"^    from {format_} .*\n(?:(?:    .*)?\n)*", guide, re.M)
+    known = {"The dog sleeps.": "the red fox", "We saw it.": "a dog ran to the"}
+    for theirs, ours in known.items():
+        assert theirs in code
+        code = code.replace(theirs, ours)
+    exec(textwrap.dedent(code), {})
+    said = ast.literal_eval(capfd.readouterr().out)
+    (tmp_path / "text").write_text("\n".join(known.values()))
+    arguments = ("--input", "text", "--length-penalty", "0", *search)
+    assert main(["translate", str(ending_model), *arguments]) == 0
+    assert capfd.readouterr().out.split("\n") == [*said, ""]
+    assert all(said)

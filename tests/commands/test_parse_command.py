@@ -181,6 +181,19 @@ def test_a_folder_that_holds_no_parser(tmp_path, monkeypatch, capfdbinary):
     assert "not a model folder" in log
 
 
+@pytest.mark.parametrize(
+    ("output", "said"), [("a.txt/t", "a.txt: is a file, not a folder"), (".", ".: is a folder")]
+)
+def test_an_output_that_cannot_be_is_named(
+    output, said, parser, tmp_path, monkeypatch, capfdbinary
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").touch()
+    code, _, log = parse(monkeypatch, capfdbinary, "x\n", parser, "--output", output)
+    assert code == 1
+    assert log.startswith(f"parse: {said}")
+
+
 def test_a_parser_by_the_name_of_its_run_or_experiment(parser, tmp_path, monkeypatch, capfdbinary):
     for run in ("mine-seed10", "mine-seed2"):
         folder = tmp_path / "lab/runs" / run / "average5"

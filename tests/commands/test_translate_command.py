@@ -1,7 +1,10 @@
 """The translate command as a person calls it."""
 
 import io
+import re
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -107,14 +110,67 @@ def test_a_wrong_option_is_one_line_and_exit_code_2(model, arguments, words, cap
     assert message.count("\n") == 1
 
 
+def made(results, *models):
+    """Model folders of the right names, with nothing in them."""
+    for model in models:
+        (results / model / "model").mkdir(parents=True)
+
+
 def test_a_run_is_found_by_its_name(tmp_path):
-    for scale, average in (("demo", 1), ("demo", 5)):
-        (tmp_path / scale / "runs" / "base-seed1" / f"average{average}" / "model").mkdir(
-            parents=True
-        )
-    assert find_model("base-seed1", results=tmp_path).parent.name == "average5"
-    with pytest.raises(ValueError, match="base-seed1"):
+    made(tmp_path, "demo/runs/base-seed1/average1", "demo/runs/base-seed1/average10")
+    made(tmp_path, "demo/runs/base-seed1/average5", "demo/runs/base-seed1/average_old")
+    made(tmp_path, "demo/runs/base-seedling/average1")
+    for name in ("base", "base-seed1"):
+        assert find_model(name, results=tmp_path).parent.name == "average10"
+    with pytest.raises(ValueError, match=r"base-seed2 \(runs: base-seed1, base-seedling\)"):
         find_model("base-seed2", results=tmp_path)
-    (tmp_path / "lab" / "runs" / "base-seed1" / "average1" / "model").mkdir(parents=True)
-    with pytest.raises(ValueError, match="lab"):
-        find_model("base-seed1", results=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["base", "base-seed3"])
+def test_of_several_scales_one_must_be_named(tmp_path, name):
+    """Also where an experiment's first seed is another in each: no scale wins by its seed."""
+    made(tmp_path, *(f"demo/runs/base-seed{seed}/average1" for seed in (1, 3)))
+    made(tmp_path, "lab/runs/base-seed3/average5", "lab/tables", "downloads/x")
+    with pytest.raises(ValueError, match="give --scale demo or --scale lab, or") as caught:
+        find_model(name, results=tmp_path)
+    paths = str(caught.value).rpartition("folder: ")[2].split(", ")
+    assert [find_model(path, results=tmp_path).is_dir() for path in paths] == [True, True]
+    seed = {"base": {"demo": 1, "lab": 3}}.get(name, {"demo": 3, "lab": 3})
+    for scale in ("demo", "lab"):
+        found = find_model(name, results=tmp_path, scale=scale)
+        assert found.parents[3] == tmp_path / scale
+        assert found.parents[1].name == f"base-seed{seed[scale]}"
+    for scale in ("labb", "downloads", "/tmp", ""):
+        with pytest.raises(ValueError, match=r"--scale must be one that .* \(demo, lab\)"):
+            find_model(name, results=tmp_path, scale=scale)
+
+
+def test_results_of_one_scale_are_not_those_of_all(tmp_path, monkeypatch):
+    made(tmp_path, "demo/runs/base-seed1/average1")
+    said = f"give --results {tmp_path} --scale demo"
+    monkeypatch.chdir(tmp_path / "demo")
+    for results in (tmp_path / "demo", Path()):
+        with pytest.raises(ValueError, match=said):
+            find_model("base", results=results)
+
+
+def test_a_line_far_too_long_is_named(call, model, tmp_path):
+    """The toy model has max_positions 64. Line 1 has as many characters, but fewer tokens."""
+    lines = ["house " * 15, "x " * 20, "", *["dog"] * 40, "x " * 50]
+    (tmp_path / "text").write_text("\n".join(lines))
+    for processes in ("1", "2"):
+        code, out, err = call(model, "--input", tmp_path / "text", "--processes", processes)
+        assert (code, len(out)) == (0, len(lines))
+        assert re.fullmatch(r"warning, \d+ tokens, .*max_positions 64.*: line 44\n", err)
+
+
+@pytest.mark.parametrize(
+    "name", ["subwords.model", "config.json", "card.json", "model.safetensors"]
+)
+def test_a_damaged_file_of_the_model_is_one_line(call, model, tmp_path, name):
+    damaged = shutil.copytree(model, tmp_path / "model")
+    (damaged / name).write_text("{")
+    code, out, err = call(damaged, given=b"a dog\n")
+    assert (code, out) == (1, [])
+    assert str(damaged / name) in err
+    assert err.count("\n") == 1
