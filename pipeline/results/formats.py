@@ -3,6 +3,8 @@
 import html
 import re
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from pipeline.files import atomic_open
@@ -39,13 +41,14 @@ UPRIGHT_COLUMNS = 9
 DENSE_COLUMNS = 12  # of more, a table is set tighter, so that it fits a laptop's screen
 SUPERSCRIPT_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 TABLE_STYLE = """
-.results{border-collapse:collapse;font:14px/1.45 system-ui,sans-serif;font-variant-numeric:
-tabular-nums}
+.results{border-collapse:separate;border-spacing:0;font:14px/1.45 system-ui,sans-serif;
+font-variant-numeric:tabular-nums}
 .title{font:600 16px/1.4 system-ui,sans-serif;margin:.4em 0}
 .results th,.results td{padding:.25em .7em;text-align:right;vertical-align:top}
 .results .left{text-align:left}
 .results thead th{border-top:2px solid;border-bottom:1px solid;vertical-align:bottom}
 .results tbody th{text-align:left;border-top:1px solid;font-style:italic;font-weight:400}
+.results thead+tbody tr:first-child th{border-top:0}
 .results tbody tr.rule td{border-top:1px solid #999}
 .results tbody:last-of-type tr:last-child td{border-bottom:2px solid}
 .results tr.ours td{font-weight:600}
@@ -111,52 +114,82 @@ def _markdown(text: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """A float for \\input: lying if it has many columns, scaled down if still too wide."""
-    aligns = "".join("l" if column.align == "left" else "r" for column in table.columns)
-    n_columns = len(table.columns)
-    float_name = "sidewaystable" if n_columns > UPRIGHT_COLUMNS else "table"
+    """Floats for \\input, as many as the columns name: lying where still wide, scaled to fit.
+
+    The notes stand under the last; the captions of the others say so.
+    """
+    count = max(number for column in table.columns for number in column.floats)
+    floats = [_latex_float(table, number, count) for number in range(1, count + 1)]
+    preamble = "% preamble: \\usepackage{booktabs,graphicx,rotating} \\usepackage[T1]{fontenc}"
+    return "\n".join([preamble, *floats]) + "\n"
+
+
+def _latex_float(table: Table, number: int, count: int) -> str:
+    shown = [i for i, column in enumerate(table.columns) if number in column.floats]
+    columns = [table.columns[i] for i in shown if not table.columns[i].below]
+    name = "sidewaystable" if len(columns) > UPRIGHT_COLUMNS else "table"
+    caption = latex(table.title.split(". ", 1)[-1])
+    if count > 1:
+        caption += f", part {number} of {count}" + "; notes below the last" * (number < count)
     lines = [
-        "% preamble: \\usepackage{booktabs,graphicx,rotating} \\usepackage[T1]{fontenc}",
-        rf"\begin{{{float_name}}}[htbp]",
+        rf"\begin{{{name}}}[htbp]",
         r"\centering",
-        rf"\caption{{{latex(table.title.split('. ', 1)[-1])}}}",
-        rf"\label{{tab:{table.name}}}",
+        *([r"\addtocounter{table}{-1}"] if number > 1 else []),
+        rf"\caption{{{caption}}}",
+        *([rf"\label{{tab:{table.name}}}"] if number == 1 else []),
+        r"\setlength{\tabcolsep}{4pt}",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        rf"\begin{{tabular}}{{@{{}}{aligns}@{{}}}}",
+        rf"\begin{{tabular}}{{@{{}}{''.join(column.align[0] for column in columns)}@{{}}}}",
         r"\toprule",
-        " & ".join(_latex_heading(column) for column in table.columns) + r" \\",
+        *_latex_headings(columns),
     ]
     for section in table.sections:
         lines.append(r"\midrule")
         if len(table.sections) > 1:
             lines.append(
-                rf"\multicolumn{{{n_columns}}}{{@{{}}l}}{{\textit{{{latex(section.title)}}}}} \\"
+                rf"\multicolumn{{{len(columns)}}}{{@{{}}l}}{{\textit{{{latex(section.title)}}}}} \\"
             )
         for row in section.rows:
             lines += [r"\addlinespace"] if row.rule_above else []
-            lines.append(_latex_row(row))
-    lines += [r"\bottomrule", r"\end{tabular}}", r"\par\medskip"]
-    notes = r"\par ".join(latex(note) for note in table.notes)
-    lines += [
-        rf"\parbox{{\linewidth}}{{\footnotesize\raggedright {notes}}}",
-        rf"\end{{{float_name}}}",
-    ]
-    return "\n".join(lines) + "\n"
+            lines.append(_latex_row(table.columns, row, shown))
+    lines += [r"\bottomrule", r"\end{tabular}}"]
+    if number == count:
+        notes = r"\par ".join(latex(note) for note in table.notes)
+        lines.append(r"\par\medskip")
+        lines.append(rf"\parbox{{\linewidth}}{{\footnotesize\raggedright {notes}}}")
+    return "\n".join([*lines, rf"\end{{{name}}}"])
 
 
-def _latex_row(row: Row) -> str:
-    cells = []
-    for cell in row.cells:
+def _latex_row(columns: Sequence[Column], row: Row, shown: Sequence[int]) -> str:
+    """Cells of the shown columns, those of columns `below` small and wrapped in the cell before."""
+    cells: list[str] = []
+    for column, cell in ((columns[i], row.cells[i]) for i in shown):
         value, bracket, interval = cell.partition(" [")
-        text = rf"\textbf{{{latex(value)}}}" if row.ours and value else latex(value)
-        cells.append(text + (rf" {{\scriptsize [{latex(interval)}}}" if bracket else ""))
+        if not column.below:
+            text = rf"\textbf{{{latex(value)}}}" if row.ours and value else latex(value)
+            cells.append(text + (rf" {{\footnotesize [{latex(interval)}}}" if bracket else ""))
+        elif cell:
+            below = rf"\\{{\footnotesize {latex(cell)}\strut}}"
+            cells[-1] = rf"\parbox[t]{{14em}}{{\raggedright {cells[-1]}{below}}}"
     return " & ".join(cells) + r" \\"
 
 
-def _latex_heading(column: Column) -> str:
-    """Headings of two parts, "paper, perplexity", stand on two lines."""
-    lines = r"\\".join(latex(part) for part in column.heading.split(", "))
-    return rf"\shortstack[{column.align[0]}]{{{lines}}}"
+def _latex_headings(columns: Sequence[Column]) -> list[str]:
+    """Two lines: of "paper, perplexity" what it is above whose; neighbours share what they are."""
+    parts = [column.heading.rpartition(", ")[::2] for column in columns]
+    parts = [(whose and what, whose or what) for whose, what in parts]
+    above, rules, place = [], [], 1
+    for what, group in groupby(parts, key=itemgetter(0)):
+        width = len(list(group))
+        if what:
+            align = "c" if width > 1 else columns[place - 1].align[0]
+            above.append(rf"\multicolumn{{{width}}}{{{align}}}{{{latex(what)}}}")
+            rules += [rf"\cmidrule(lr){{{place}-{place + width - 1}}}"] if width > 1 else []
+        else:
+            above += [""] * width
+        place += width
+    below = " & ".join(latex(whose) for _, whose in parts) + r" \\"
+    return [" & ".join(above) + r" \\", *rules, below] if any(above) else [below]
 
 
 def latex(text: str) -> str:

@@ -35,6 +35,7 @@ def _table2_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
     delta, outside = record["tokenized_bleu_difference"], record["outside_interval"]
     return (
         row.label,
+        record["here"],
         record["remark"],
         published(row.tokenized_bleu),
         summary(ours.tokenized_bleu, 2),
@@ -74,6 +75,7 @@ def _table4_cells(row: PublishedRow, ours: Ours, record: Mapping[str, Any]) -> t
     delta, outside = record["bracket_f1_difference"], record["outside_interval"]
     return (
         row.label,
+        record["here"],
         row.group,
         record["remark"],
         published(row.bracket_f1),
@@ -102,23 +104,37 @@ def _mean(value: Summary | None) -> float | None:
     return value.mean if value else None
 
 
-def _columns(*headings: str, left: Sequence[str], below: Sequence[str] = ()) -> tuple[Column, ...]:
-    """Headings that end in "?" are of columns left out where no row fills them."""
-    return tuple(
-        Column(
-            heading.removesuffix("?"),
-            "left" if heading.removesuffix("?") in left else "right",
-            optional=heading.endswith("?"),
-            below=heading.removesuffix("?") in below,
+def _columns(
+    *headings: str,
+    left: Sequence[str],
+    below: Sequence[str] = (),
+    floats: Mapping[str, tuple[int, ...]] | None = None,
+) -> tuple[Column, ...]:
+    """Headings that end in "?" are of columns left out where no row fills them.
+
+    floats: of those columns that do not share the floats of the column before them.
+    """
+    columns: list[Column] = []
+    for marked in headings:
+        heading = marked.removesuffix("?")
+        before = columns[-1].floats if columns else (1,)
+        columns.append(
+            Column(
+                heading,
+                "left" if heading in left else "right",
+                optional=marked != heading,
+                below=heading in below,
+                floats=(floats or {}).get(heading, before),
+            )
         )
-        for heading in headings
-    )
+    return tuple(columns)
 
 
 LAYOUTS = {
     "table2": Layout(
         columns=_columns(
             "model",
+            "at this scale?",
             "remark?",
             "paper, tokenized_bleu",
             "ours, tokenized_bleu",
@@ -131,7 +147,8 @@ LAYOUTS = {
             "ours, FLOPs counted",
             "training time",
             "training energy?",
-            left=("model", "remark"),
+            left=("model", "at this scale", "remark"),
+            below=("at this scale",),
         ),
         cells=_table2_cells,
         drop=(
@@ -142,7 +159,6 @@ LAYOUTS = {
             "group",
             "perplexity",
             "paper_perplexity",
-            "here",
         ),
     ),
     "table3": Layout(
@@ -164,7 +180,15 @@ LAYOUTS = {
             "paper, parameters (M)",
             "ours, parameters (M)",
             left=("row", "change", "at this scale", "remark"),
-            below=("at this scale",),
+            below=("at this scale", "remark"),
+            floats={
+                "row": (1, 2),
+                "at this scale": (1,),
+                "remark": (1, 2),
+                "paper, perplexity": (1,),
+                "paper, tokenized_bleu": (2,),
+                "ours, sacrebleu": (1,),
+            },
         ),
         cells=_table3_cells,
         drop=("bracket_f1", "recall", "precision", "all_lines", "paper_training_flops"),
@@ -172,6 +196,7 @@ LAYOUTS = {
     "table4": Layout(
         columns=_columns(
             "parser",
+            "at this scale?",
             "training",
             "remark?",
             "paper, bracket_f1",
@@ -183,7 +208,9 @@ LAYOUTS = {
             "ours, recall",
             "ours, precision",
             "training time",
-            left=("parser", "training", "remark"),
+            left=("parser", "at this scale", "training", "remark"),
+            below=("at this scale",),
+            floats={"training time": ()},
         ),
         cells=_table4_cells,
         drop=(
@@ -193,7 +220,6 @@ LAYOUTS = {
             "paper_perplexity",
             "paper_parameters",
             "paper_training_flops",
-            "here",
         ),
     ),
 }

@@ -6,6 +6,7 @@ from pipeline.evaluation.significance import SIGNIFICANT
 from pipeline.results.comparisons import TEST
 from pipeline.results.costs import Rates
 from pipeline.results.published import PublishedTable
+from pipeline.results.rows import of_papers_set
 from pipeline.results.runs import Manifest, Runs
 from pipeline.results.table import BEYOND_CHANCE, OUTSIDE
 
@@ -19,14 +20,22 @@ SHORT = 12  # characters of a commit or digest that people compare by eye
 
 
 def notes_of(
-    published: PublishedTable, runs: Runs, *, rates: Rates, tested: bool, undertrained: bool
+    published: PublishedTable,
+    runs: Runs,
+    *,
+    rates: Rates,
+    tested: bool,
+    undertrained: bool,
+    resized: bool,
 ) -> tuple[str, ...]:
     """What every figure of Tables 2-4 must not travel without.
 
-    tested: there are p-values; undertrained: a row is called so.
+    tested: there are p-values; undertrained: a row is called so; resized: a row's sizes are not
+    the paper's.
     """
     shown = {row.experiment for row in published.rows()}
     scored = [run.scores for run in runs.all() if run.scores and run.experiment in shown]
+    sentences = f"over the sentences of the {published.split} set"
     notes = [_scale_note(published, runs.scale, scored)]
     notes += [
         f"{metric}: {signature}"
@@ -35,8 +44,12 @@ def notes_of(
     ]
     if scored:
         notes.append(
-            "[low, high] is the 95 % bootstrap interval over the sentences of the test set; "
-            f"{OUTSIDE} marks a difference where the paper's value lies outside it."
+            f"[low, high] is the 95 % bootstrap interval {sentences}"
+            + (
+                f"; {OUTSIDE} marks a difference where the paper's value lies outside it."
+                if of_papers_set(published, scored)
+                else "; no difference to the paper's is tested, since its test set is another."
+            )
         )
     several = any(len(found) > 1 for found in runs.by_experiment.values())
     if several:
@@ -47,7 +60,7 @@ def notes_of(
     if tested:
         notes.append(
             f"{BEYOND_CHANCE} marks a distance from {BASES[published.table]} with p < "
-            f"{SIGNIFICANT:g}: sacreBLEU's {TEST}, over the sentences of the test set"
+            f"{SIGNIFICANT:g}: sacreBLEU's {TEST}, {sentences}"
             + (", each with its counts of all seeds that both have" if several else "")
             + "; p is not corrected for the number of rows."
         )
@@ -61,8 +74,11 @@ def notes_of(
         notes.append(
             "From base: tokenized_bleu minus that of the base row, the paper's and ours; what a "
             "variation does at this scale, beside what it did at the paper's. Labels name the "
-            "paper's sizes; what a row changes at this scale stands with it, where it differs."
+            "paper's sizes; what a row changes at this scale stands with it, where it differs, and "
+            "with base what its own sizes are."
         )
+    elif resized:
+        notes.append("Labels name the paper's models; sizes that are others here stand with them.")
     trains = [run.train for run in runs.all() if run.train and run.experiment in shown]
     if published.table == "table2" and trains:
         notes.append(rates.note(trains))
@@ -84,9 +100,9 @@ def _scale_note(published: PublishedTable, scale: str, scored: list[Manifest]) -
     sets = sorted({entry["test_set"] for entry in scored})
     if not sets:
         return f"Scale {scale}; nothing of ours is scored yet. The paper's: {published.test_set}."
-    ours = f"Scale {scale}; our test set: {', '.join(sets)}"
+    ours = f"Scale {scale}; our {published.split} set: {', '.join(sets)}"
     paper = f"the paper's: {published.test_set}"
-    if sets == [published.test_set]:
+    if of_papers_set(published, scored):
         return f"{ours}, as the paper's."
     return (
         f"{ours}; {paper}. Another corpus and other sizes stand behind our figures, so their "
@@ -97,7 +113,7 @@ def _scale_note(published: PublishedTable, scale: str, scored: list[Manifest]) -
 def _provenance(scored: Iterable[Manifest]) -> list[str]:
     scored = list(scored)
     averaged = sorted({entry["n_average"] for entry in scored if entry.get("n_average")})
-    commits = sorted({_short(entry["commit"]) for entry in scored if entry.get("commit")})
+    commits = short_commits(scored)
     references = sorted(
         {e["reference_sha256"][:SHORT] for e in scored if e.get("reference_sha256")}
     )
@@ -107,11 +123,16 @@ def _provenance(scored: Iterable[Manifest]) -> list[str]:
     if references:
         notes.append(f"References (sha256): {', '.join(references)}.")
     if commits:
-        notes.append(f"Commit: {', '.join(commits)}.")
+        notes.append(f"Results made at commit: {', '.join(commits)}.")
     return notes
 
 
-def _short(commit: str) -> str:
+def short_commits(manifests: Iterable[Manifest]) -> list[str]:
+    """Commits that made these, each once."""
+    return sorted({short(entry["commit"]) for entry in manifests if entry.get("commit")})
+
+
+def short(commit: str) -> str:
     head, plus, rest = commit.partition("+")
     return head[:SHORT] + plus + rest
 

@@ -9,6 +9,7 @@ from pipeline.config.loading import read_yaml
 from pipeline.config.schema import Closed, Count, Name
 
 Model = TypeVar("Model", bound=Closed)
+Size = Literal["n_layers", "d_model", "d_ff", "n_heads", "dropout", "max_steps"]
 Positive = Annotated[float, Field(gt=0.0)]
 
 
@@ -23,6 +24,10 @@ class PublishedRow(Closed):
     bracket_f1: Positive | None = None
     parameters: Positive | None = None
     cost_flops: Positive | None = None
+    sizes: dict[Size, float] = Field(
+        default={},
+        description="the paper's model; what is otherwise at our scale stands in the row",
+    )
 
 
 class PublishedSection(Closed):

@@ -103,7 +103,7 @@ def record_of(
         "n_seeds": len(scores),
         f"paper_{main}": paper,
         f"{main}_difference": _minus(score, paper),
-        "outside_interval": _outside(score, paper),
+        "outside_interval": of_papers_set(published, scores) and _outside(score, paper),
         "paper_perplexity": row.perplexity,
         "perplexity_difference": _minus(ours.perplexity, row.perplexity),
         "paper_parameters": row.parameters,
@@ -120,6 +120,17 @@ def record_of(
         record[f"{key}_signature"] = _joined(e.get("signature") for e in entries if e)
     record["commit"] = _joined(entry.get("commit") for entry in scores)
     return record
+
+
+def of_papers_set(published: PublishedTable, scores: Sequence[Manifest]) -> bool:
+    """Are all these of the paper's own test set? Only then may figures be compared."""
+    return {entry["test_set"] for entry in scores} == {published.test_set}
+
+
+def sizes_of(row: PublishedRow, train: Manifest) -> str:
+    """What of the paper's sizes is otherwise in our run: "n_layers 3, d_model 128"; "" for none."""
+    ours = {**train.get("model", {}), **train.get("training", {})}
+    return ", ".join(f"{key} {ours[key]}" for key in row.sizes if ours[key] != row.sizes[key])
 
 
 def change_of(train: Manifest, base: Manifest) -> str:

@@ -17,7 +17,8 @@ class Column:
     heading: str
     align: Literal["left", "right"] = "right"
     optional: bool = False  # left out where no row fills it
-    below: bool = False  # in HTML small below the column before it: narrow enough for a screen
+    below: bool = False  # in HTML and LaTeX small below the column before it: tables stay narrow
+    floats: tuple[int, ...] = (1,)  # in which of the table's floats LaTeX shows it; () in none
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,15 @@ from pipeline.results.costs import Rates
 from pipeline.results.layouts import LAYOUTS
 from pipeline.results.notes import notes_of
 from pipeline.results.published import PublishedRow, PublishedSection, PublishedTable
-from pipeline.results.rows import UNDERTRAINED, Ours, change_of, ours_of, record_of, remark_of
+from pipeline.results.rows import (
+    UNDERTRAINED,
+    Ours,
+    change_of,
+    ours_of,
+    record_of,
+    remark_of,
+    sizes_of,
+)
 from pipeline.results.runs import Manifest, Run, Runs
 from pipeline.results.table import Row, Section, Table, trim
 
@@ -69,6 +77,7 @@ def build_table(
             rates=rates,
             tested=any(r["from_base_test"] for r in records),
             undertrained=any(r["remark"] == UNDERTRAINED for r in records),
+            resized=any(r["here"] for r in records),
         ),
         frame=_frame(records, layout.drop),
     )
@@ -96,10 +105,19 @@ def _fill(
         record["remark"] = remark_of(published, row, found, scale=runs.scale, reasons=reasons)
         record["scale"] = runs.scale if row.experiment else ""
         train = _first_train(found)
-        record["here"] = change_of(train, base_train) if train and base_train else ""
+        record["here"] = _here(row, train, base_train)
         record |= _from_base(row, ours_first, distance, metric=published.metric)
         filled.append((row, ours, record))
     return filled
+
+
+def _here(row: PublishedRow, train: Manifest | None, base: Manifest | None) -> str:
+    """What is not as the paper's sizes; for a row that states none, what it changes of base."""
+    if train is None:
+        return ""
+    if row.sizes:
+        return sizes_of(row, train)
+    return change_of(train, base) if base else ""
 
 
 def _first_train(runs: Sequence[Run]) -> Manifest | None:

@@ -101,14 +101,37 @@ def test_latex_of_the_signs_we_use():
     assert latex("−1.2 ± 0.3‡") == r"$-$1.2 $\pm$ 0.3$^{\ddagger}$"
 
 
-def compile_latex(body, folder):
-    """Run pdflatex on a document that holds `body`; fails with the end of its log."""
-    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx,rotating}"
+def compile_latex(body, folder, *, preamble=""):
+    """Run pdflatex on a document that holds `body`; return its log, or fail with its end."""
+    packages = rf"\usepackage[T1]{{fontenc}}\usepackage{{booktabs,graphicx,rotating}}{preamble}"
     document = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
     (folder / "t.tex").write_text(document)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+    return done.stdout
+
+
+def test_latex_spreads_columns_over_the_floats_that_they_name():
+    columns = (
+        Column("row", "left", floats=(1, 2)),
+        Column("here", "left", below=True),
+        Column("paper, x"),
+        Column("ours, x"),
+        Column("y", floats=(2,)),
+        Column("in no float", floats=()),
+    )
+    rows = (Row(("a", "b_c", "1", "2", "3", "4")),)
+    built = Table("table3", "Table 3. T", columns, (Section("s", rows),), ("N.",), pd.DataFrame())
+    first, second = to_latex(built).split(r"\end{table}")[:2]
+    assert r"\multicolumn{2}{c}{x}" in first
+    assert r"\raggedright a\\{\footnotesize b\_c\strut}} & 1 & 2 \\" in first
+    assert "\nrow & paper & ours \\\\\n" in first
+    assert "\nrow & y \\\\\n" in second
+    assert "\na & 3 \\\\\n" in second
+    assert [part.count(r"\label{tab:table3}") for part in (first, second)] == [1, 0]
+    assert [part.count("N.") for part in (first, second)] == [0, 1]
+    assert r"\addtocounter{table}{-1}" in second  # both parts have one number
 
 
 @needs_latex
@@ -118,14 +141,26 @@ def test_latex_of_every_sign_compiles(tmp_path):
 
 
 @needs_latex
-def test_latex_of_the_tables_compiles(demo_scale, tmp_path):
+def test_latex_of_the_tables_is_readable_and_fits_its_pages(demo_scale, tmp_path):
     demo_scale.everything()
+    for path in demo_scale.scores:  # all that a row can say: p-values, seeds
+        demo_scale.statistics(
+            path.parents[2].name.partition("-")[0], split=path.parent.name, loss=0.01
+        )
     bodies = []
     for step in (table2, table3, table4):
         name = step.__name__.rsplit(".", 1)[1]
         step.main(demo_scale.arguments(name, tmp_path / name))
         bodies.append((tmp_path / f"{name}.tex").read_text())
-    compile_latex("\n".join(bodies), tmp_path)
+    measure = (
+        r"\renewcommand{\resizebox}[3]{\sbox0{#3}\typeout{WIDTH \the\wd0\space OF \the\linewidth}}"
+    )
+    log = compile_latex("\n".join(bodies), tmp_path, preamble=measure)
+    widths = re.findall(r"WIDTH ([\d.]+)pt ?OF ([\d.]+)pt", log)
+    assert len(widths) == 4  # Table 3 in two parts
+    for width, line in widths:
+        assert 10.0 * float(line) / float(width) >= 7.0, (width, line)  # points, of type set in 10
+    assert "Float too large" not in compile_latex("\n".join(bodies), tmp_path)
 
 
 @pytest.mark.parametrize(

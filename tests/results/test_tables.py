@@ -8,11 +8,13 @@ import sys
 import pandas as pd
 import pytest
 
+from pipeline.config.loading import load_project
 from pipeline.evaluation.cost import load_devices
 from pipeline.evaluation.scores import score_of
 from pipeline.evaluation.significance import paired_test
 from pipeline.results.costs import Rates
 from pipeline.results.published import load_published
+from pipeline.results.rows import sizes_of
 from pipeline.results.runs import gather_runs, read_manifests
 from pipeline.results.tables import build_table
 from pipeline.steps import table2, table3, table4
@@ -91,10 +93,16 @@ def test_seeds_give_mean_and_sample_deviation(demo_scale, paths):
     assert math.isclose(found["tokenized_bleu_deviation"], statistics.stdev(values))
 
 
-@pytest.mark.parametrize(("bleu", "marked"), [(27.3, False), (28.2, False), (28.4, True)])
-def test_difference_is_marked_when_the_papers_value_is_outside(demo_scale, paths, bleu, marked):
-    demo_scale.score("ende_base", bleu=bleu)  # its interval is one point on each side; paper 27.3
+@pytest.mark.parametrize("test_set", ["newstest2014", "grammar test"])
+@pytest.mark.parametrize(("bleu", "outside"), [(27.3, False), (28.2, False), (28.4, True)])
+def test_difference_is_marked_when_the_papers_value_is_outside(
+    demo_scale, paths, bleu, outside, test_set
+):
+    """Its interval is one point on each side of our score; another test set tells nothing."""
+    demo_scale.score("ende_base", bleu=bleu, test_set=test_set)  # paper 27.3
     built = build(demo_scale, paths, "table2")
+    marked = outside and test_set == "newstest2014"
+    assert any("† marks" in note for note in built.notes) == (test_set == "newstest2014")
     assert row(built.frame, "ende_base")["outside_interval"] == marked
     cells = next(r.cells for r in built.sections[0].rows if r.cells[0] == "Transformer (base)")
     headings = [column.heading for column in built.columns]
@@ -245,7 +253,7 @@ def test_a_row_says_what_it_changes_at_this_scale(demo_scale, paths):
     demo_scale.train("table3_d_dropout0", training={**paths.training, "max_steps": 7})
     built = build(demo_scale, paths, "table3")
     here = {name: row(built.frame, name)["here"] for name in built.frame["experiment"]}
-    assert here["ende_base"] == ""
+    assert here["ende_base"] == "n_layers 3, d_model 128, d_ff 512, max_steps 300"
     assert here["table3_a_h1"] == "n_heads 1, d_k = d_v 128"
     assert here["table3_c_n2"] == "n_layers 2"
     assert here["table3_d_dropout0"] == "max_steps 7"
@@ -253,6 +261,34 @@ def test_a_row_says_what_it_changes_at_this_scale(demo_scale, paths):
     cells = {r.cells[1]: r.cells[place] for r in built.sections[0].rows}
     assert cells["n_heads 1, d_k = d_v 512"] == "n_heads 1, d_k = d_v 128"
     assert cells["n_layers 2"] == ""  # as the paper's
+
+
+@pytest.mark.parametrize(
+    ("table", "experiment", "sizes"),
+    [
+        ("table2", "ende_base", "n_layers 3, d_model 128, d_ff 512, max_steps 300"),
+        ("table4", "parsing_wsj", "n_layers 3, d_model 128, d_ff 512"),
+    ],
+)
+def test_a_label_with_sizes_says_what_they_are_here(demo_scale, paths, table, experiment, sizes):
+    demo_scale.train(experiment)
+    built = build(demo_scale, paths, table)
+    assert row(built.frame, experiment)["here"] == sizes
+    assert any("Labels name the paper's models" in note for note in built.notes)
+    place = [column.heading for column in built.columns].index("at this scale")
+    shown = [r.cells[place] for section in built.sections for r in section.rows]
+    assert [cell for cell in shown if cell] == [sizes]
+
+
+def test_the_papers_sizes_are_those_of_the_experiments_and_say_nothing_there(demo_scale, paths):
+    """At the paper's scale nothing stands beside a label."""
+    project = load_project(paths.root / "config", {"scale": "paper"})
+    for name in ("table2", "table3", "table4"):
+        for published in load_published(paths.paper / f"{name}.yaml").rows():
+            if published.sizes:
+                resolved = project.experiments[published.experiment]
+                sections = {k: getattr(resolved, k).model_dump() for k in ("model", "training")}
+                assert sizes_of(published, sections) == "", published.experiment
 
 
 def test_without_base_no_row_says_what_it_changes(demo_scale, paths):
@@ -280,8 +316,21 @@ def test_another_scale_is_refused(demo_scale, paths):
 def test_notes_state_scale_test_set_signature_checkpoints_commit(demo_scale, paths, table):
     notes = "\n".join(build(demo_scale.everything(), paths, table).notes)
     metric = "bracket_f1: labelled" if table == "table4" else "sacrebleu: nrefs:1|case:mixed"
-    for fact in ("Scale demo", "grammar", metric, "averaged", "Commit: 0123456789ab", "ababab"):
+    for fact in ("Scale demo", "grammar", metric, "averaged", "at commit: 0123456789ab", "ababab"):
         assert fact in notes
+
+
+@pytest.mark.parametrize(("table", "split"), [("table2", "test"), ("table3", "dev")])
+def test_notes_name_the_split_that_was_scored(demo_scale, paths, table, split):
+    demo_scale.score("ende_base", split=split)
+    demo_scale.statistics("ende_base", split=split, loss=0.0)
+    demo_scale.score("ende_big", split=split)
+    demo_scale.score("table3_c_n2", split=split)
+    for name in ("ende_big", "table3_c_n2"):
+        demo_scale.statistics(name, split=split, loss=0.1)
+    notes = build(demo_scale, paths, table).notes
+    assert any(f"our {split} set: grammar {split}" in note for note in notes)
+    assert sum(f"over the sentences of the {split} set" in note for note in notes) == 2
 
 
 def test_warnings_of_scores_are_notes(demo_scale, paths):
