@@ -1,4 +1,7 @@
-"""The report's CSS: one column, wide things scroll by themselves, readable on a phone."""
+"""The report's CSS: one column, wide things scroll by themselves, readable on a phone.
+
+The shadows that show where more lies lie behind what scrolls, so figures are multiplied with them.
+"""
 
 STYLE = """
 :root{color-scheme:light}
@@ -26,7 +29,8 @@ background-attachment:local,local,scroll,scroll}
 .results td,.results th{padding-left:.55em;padding-right:.55em}
 figure{margin:0 0 2rem}
 figure img{display:block;width:100%;min-width:40rem;max-width:60rem;height:auto}
-figcaption,.note{font-size:.9rem;color:#444;max-width:60rem}
+figure .wide img{mix-blend-mode:multiply}
+figcaption,.note{font-size:.9rem;color:#444;max-width:60rem;overflow-wrap:anywhere}
 code{font-size:.9em;overflow-wrap:anywhere}
 table.plain{border-collapse:collapse;font-size:.9rem;margin:.6rem 0 1rem}
 table.plain th,table.plain td{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:left;
@@ -45,6 +49,8 @@ dd{margin:0;overflow-wrap:anywhere}
 pre{overflow-x:auto}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dt{margin-top:.3rem}
 body{padding:0 .7rem 3rem}.results td.left{min-width:6.5rem}
-.results td.left:first-child{min-width:3rem}}
+.results td.left:first-child{min-width:3rem}
+main>section>figure>.wide::before{content:"scroll sideways →";display:block;position:sticky;
+left:0;width:max-content;font-size:.8rem;color:#444}}
 @media print{nav{display:none}.wide{overflow:visible}details>*{display:block}}
 """

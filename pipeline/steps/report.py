@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from pipeline.evaluation.cost import DEVICES_FILE, load_devices
-from pipeline.files import atomic_open
+from pipeline.files import atomic_open, commit
 from pipeline.progress import log
 from pipeline.results.costs import Rates
 from pipeline.results.report import ReportInputs, build_report
@@ -34,6 +34,7 @@ def main(argv: list[str] | None = None) -> None:
         corpora=options.corpora,
         deviations=options.deviations,
         rates=Rates(load_devices(options.devices)),
+        commit=commit(),
     )
     with atomic_open(options.output) as stream:
         stream.write(build_report(inputs).encode("utf-8"))

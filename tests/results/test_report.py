@@ -11,6 +11,9 @@ from pipeline.results.figures_scores import Translations
 from pipeline.results.html_parts import render_markdown
 from pipeline.steps import report, table2
 
+needs_chromium = pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="no chromium on this machine"
+)
 VOID = {"meta", "link", "img", "br", "hr", "rect", "path"}
 
 
@@ -90,6 +93,25 @@ def test_every_run_has_a_card_with_commit_and_scores(demo_scale, paths, tmp_path
     assert "warmup_steps" in page.text
 
 
+@pytest.mark.parametrize(
+    ("commit", "said"),
+    [
+        ("0123456789abcdef0123456789abcdef01234567", "results made at commit 0123456789ab."),
+        (
+            "f" * 40 + "+changes",
+            "results made at commit 0123456789ab; this report at commit ffffffffffff+changes.",
+        ),
+    ],
+)
+def test_the_commit_of_the_report_is_named_where_it_is_another(
+    demo_scale, paths, tmp_path, monkeypatch, commit, said
+):
+    monkeypatch.setattr(report, "commit", lambda: commit)
+    demo_scale.train("ende_base")
+    demo_scale.score("ende_base")
+    assert f"1 training run; {said}" in Page(make(demo_scale, paths, tmp_path).read_text()).text
+
+
 def test_a_scale_with_nothing_makes_a_page_without_empty_parts(demo_scale, paths, tmp_path):
     page = Page(make(demo_scale, paths, tmp_path).read_text())
     assert "tables" in page.identifiers
@@ -137,20 +159,45 @@ def test_trees_show_gold_only_where_it_differs():
     assert "bracket F1 100.0" in both
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium on this machine")
-@pytest.mark.parametrize("width", [390, 1280])
-def test_chromium_opens_it_without_errors(demo_scale, paths, tmp_path, width):
-    output = make(demo_scale.everything(), paths, tmp_path)
-    shot = tmp_path / "shot.png"
+def chromium(page, folder, *options):
     flags = (
         "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
         "--disable-background-networking --disable-component-update --disable-sync "
         "--enable-logging=stderr --host-resolver-rules=MAP\x00*\x00~NOTFOUND"
     )
     command = ["chromium", *(flag.replace("\x00", " ") for flag in flags.split(" "))]
-    options = [f"--window-size={width},2000", f"--user-data-dir={tmp_path / 'profile'}"]
-    options += [f"--screenshot={shot}", output.as_uri()]
-    done = subprocess.run([*command, *options], capture_output=True, timeout=300, check=False)
+    options = [f"--user-data-dir={folder / 'profile'}", *options, page.as_uri()]
+    return subprocess.run([*command, *options], capture_output=True, timeout=300, check=False)
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 1280])
+def test_chromium_opens_it_without_errors(demo_scale, paths, tmp_path, width):
+    output = make(demo_scale.everything(), paths, tmp_path)
+    shot = tmp_path / "shot.png"
+    done = chromium(output, tmp_path, f"--window-size={width},2000", f"--screenshot={shot}")
     assert shot.stat().st_size > 10_000
     assert b"CONSOLE" not in done.stderr
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_nothing_is_cut_on_a_phone(demo_scale, paths, tmp_path):
+    """Whatever is wider than 390 pixels scrolls by itself; a rule runs below sticky cells too."""
+    output = make(demo_scale.everything(), paths, tmp_path)
+    script = """<script>
+    document.body.style.width = "390px"
+    document.querySelectorAll("details").forEach(part => part.open = true)
+    const loose = [...document.querySelectorAll("main *")].filter(e => !e.closest(".wide,svg"))
+    const cut = loose.filter(e => e.clientWidth && e.scrollWidth > e.clientWidth)
+    const sticky = document.querySelector(".results td:first-child")
+    document.title = JSON.stringify({
+        cut: cut.map(e => e.tagName + "." + e.className),
+        borders: getComputedStyle(sticky.closest("table")).borderCollapse,
+    })
+    </script>"""
+    output.write_text(output.read_text() + script)
+    done = chromium(output, tmp_path, "--dump-dom")
+    found = re.search(r"<title>(.*)</title>", done.stdout.decode())
+    assert json.loads(found[1]) == {"cut": [], "borders": "separate"}
