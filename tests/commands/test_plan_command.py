@@ -159,7 +159,7 @@ def test_a_rate_can_be_said(capsys, tmp_path, options, rate):
     ("content", "message"),
     [
         (None, "no such file"),
-        ("{", "JSONDecodeError"),
+        ("{", "damaged, not JSON"),
         ("[1, 2]", "not the train.json of a finished run"),
         ('{"scores": {}}', "not the train.json of a finished run"),
         ('{"counted_flops": 1e12, "elapsed_seconds": 0, "ranks": 1}', "ZeroDivisionError"),
