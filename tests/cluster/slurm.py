@@ -73,8 +73,9 @@ def missing() -> str | None:
     if absent:
         return f"needs Slurm (apt-get install slurm-wlm munge); not found: {', '.join(absent)}"
     remove_leftovers()
-    if CONFIGURATION.exists() and any(CONFIGURATION.glob("*.conf")):
-        return f"this machine has a Slurm of its own, which is left alone: {CONFIGURATION}"
+    for name in LINKS:  # a package puts plugstack.conf there, which is no cluster's
+        if (path := CONFIGURATION / name).exists():
+            return f"this machine has a Slurm of its own, which is left alone: {path}"
     return None
 
 
