@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Sequence
 
 import torch
-from sentencepiece import SentencePieceProcessor
 
 from pipeline.encoded import EOS_ID
 from pipeline.files import commit, write_json
 from pipeline.inference.attention_maps import encoder_attention
 from pipeline.inference.network import Network
+from pipeline.inference.translator import vocabulary_of
 from pipeline.model.folder import ModelFolder
 
 
@@ -28,8 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise ValueError("a blank sentence has no attention to show; give --sentence some text")
     folder = ModelFolder.open(options.model)
     layer = options.layer or max(1, folder.model.n_layers - 1)
-    subwords = SentencePieceProcessor(model_file=str(folder.path / "subwords.model"))
-    source = torch.tensor([*subwords.encode(options.sentence), EOS_ID])
+    vocabulary = vocabulary_of(folder)
+    pieces = vocabulary.pieces
+    source = torch.tensor([*vocabulary.encode(options.sentence), EOS_ID])
     heads = encoder_attention(Network(folder.load()), source, layer=layer)
     write_json(
         options.output,
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "run": folder.card.get("run"),
             "sentence": options.sentence,
             "layer": layer,
-            "pieces": [subwords.id_to_piece(index) for index in source.tolist()],
+            "pieces": [pieces[index] for index in source.tolist()],
             "heads": [[[round(w, 6) for w in row] for row in head] for head in heads.tolist()],
             "commit": commit(),
         },

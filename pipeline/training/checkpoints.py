@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from pipeline.files import atomic_path, read_json, sha256_of, write_json
 from pipeline.progress import log
+from pipeline.training.ranks import Rank
 
 STEP_NAME = re.compile(r"step-(\d{8})")
 WEIGHTS, STATE = "model.safetensors", "state.json"
@@ -100,6 +102,21 @@ def newest_whole(root: Path) -> Checkpoint | None:
             log(f"falling back to the checkpoint before step {step}: {error}")
             shutil.rmtree(folder_of(root, step))
     return None
+
+
+def newest_on_all_ranks(folder: Path, rank: Rank) -> Checkpoint | None:
+    """Rank 0 looks (and removes what is damaged); the others read the one that it found."""
+    found = None
+    if rank.first:
+        clear_partial(folder)
+        found = newest_whole(folder)
+    if rank.world_size == 1:
+        return found
+    step = torch.tensor([found.step if found else -1], device=rank.device)
+    dist.broadcast(step, src=0)
+    if int(step) < 0:
+        return None
+    return found or read_checkpoint(folder, int(step))
 
 
 class Writer:

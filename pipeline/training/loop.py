@@ -108,7 +108,7 @@ class Trainer:
 
     def _build(self) -> None:
         job = self.job
-        found = _newest_on_all_ranks(self.folder, self.rank)
+        found = checkpoints.newest_on_all_ranks(self.folder, self.rank)
         torch.manual_seed(job.seed)
         model = Transformer(job.model, vocab_size=self.vocab_size, pad_id=PAD_ID)
         if found is not None:
@@ -323,21 +323,6 @@ def peak_memory_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     return peak_resident_bytes()
-
-
-def _newest_on_all_ranks(folder: Path, rank: Rank) -> checkpoints.Checkpoint | None:
-    """Rank 0 looks (and removes what is damaged); the others read the one that it found."""
-    found = None
-    if rank.first:
-        checkpoints.clear_partial(folder)
-        found = checkpoints.newest_whole(folder)
-    if rank.world_size == 1:
-        return found
-    step = torch.tensor([found.step if found else -1], device=rank.device)
-    dist.broadcast(step, src=0)
-    if int(step) < 0:
-        return None
-    return found or checkpoints.read_checkpoint(folder, int(step))
 
 
 def _seed(*parts: int) -> None:

@@ -3,14 +3,11 @@
 import importlib.util
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
-
-sys.path.insert(0, str(Path(__file__).parent))
 import slurm
+import yaml
 
 # =required: what can't be tested fails; =skipped: no cluster is started (.ci/run says both in turn)
 WANTED = "REATTEND_CLUSTER_TESTS"

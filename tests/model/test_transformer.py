@@ -1,9 +1,7 @@
 """The model equals section 3 written out plainly, in float64."""
 
-import sys
-from pathlib import Path
-
 import pytest
+import reference
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,9 +9,6 @@ from hypothesis import strategies as st
 from pipeline.config.schema import ModelConfig
 from pipeline.model.likelihood import sequence_nll, vocabulary_loss
 from pipeline.model.transformer import Transformer, count_parameters
-
-sys.path.insert(0, str(Path(__file__).parent))
-import reference
 
 VARIANTS = {
     "base": {},

@@ -2,10 +2,10 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
+import reference
 import torch
 from safetensors.torch import load_file
 
@@ -15,9 +15,6 @@ from pipeline.encoded import EncodedSplit
 from pipeline.model.transformer import Transformer
 from pipeline.training.checkpoints import read_checkpoint
 from pipeline.training.ranks import launch
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "model"))
-import reference
 
 WHOLE, PIECES = 1000, 90  # max_tokens: one micro-batch a rank, or several
 SETTINGS = {
