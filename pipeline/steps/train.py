@@ -7,6 +7,7 @@ job puts itself back into the queue instead.
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 from pipeline import slurm
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.progress import log
-from pipeline.training.run import TEMPORARY_FAILURE, Job, run
+from pipeline.training.run import TEMPORARY_FAILURE, Job, answer_stop_signals, run
 
 NAMES = ("run", "experiment", "scale", "corpus", "seed")
 REQUEUE_SECONDS = 120  # until Slurm ends a job that asked to be queued again
@@ -66,11 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log(f"error: {error}")
         return 1
     asked = code == TEMPORARY_FAILURE and options.on_stop == "requeue"
-    if asked and "RANK" not in os.environ and slurm.requeue():
-        log("this job goes back into the queue, and on from its checkpoint")
-        time.sleep(REQUEUE_SECONDS)
+    if asked and "RANK" not in os.environ:
+        answer_stop_signals(signal.SIG_DFL)  # by which Slurm ends what goes back into the queue
+        if slurm.requeue():
+            log("this job goes back into the queue, and on from its checkpoint")
+            time.sleep(REQUEUE_SECONDS)
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_code = main()
+    answer_stop_signals(signal.SIG_IGN)  # what was done is done
+    sys.exit(exit_code)

@@ -5,12 +5,12 @@ On one machine `launch` starts them and they meet through a file. On the nodes o
 """
 
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import torch.distributed as dist
 
 from pipeline import slurm
 from pipeline.files import read_lines
-from pipeline.training.run import TEMPORARY_FAILURE
+from pipeline.training.run import TEMPORARY_FAILURE, StopSignal
 
 STOP_SECONDS = 30.0  # what ranks get to end in after one failed, before they are killed
 SAVE_SECONDS = 600.0  # and after one was asked to stop: the others may be writing a checkpoint
@@ -158,10 +158,11 @@ def any_rank(flag: bool, rank: Rank) -> bool:
 def launch(arguments: list[str], *, ranks: int) -> int:
     """Run `python -m <arguments>` as that many ranks on this machine; return the exit code.
 
-    SIGTERM and SIGINT are passed on. When a rank fails, the others get SIGTERM, and SIGKILL
-    `STOP_SECONDS` later (`SAVE_SECONDS` where it was asked to stop); the code of the first that
-    failed is returned.
+    SIGTERM and SIGINT are passed on, as SIGTERM. When a rank fails, the others get SIGTERM, and
+    SIGKILL `STOP_SECONDS` later (`SAVE_SECONDS` where it was asked to stop); the code of the first
+    that failed is returned.
     """
+    stop = StopSignal()
     with tempfile.TemporaryDirectory(prefix="reattend-") as folder:
         environment = os.environ | {
             "WORLD_SIZE": str(ranks),
@@ -176,16 +177,9 @@ def launch(arguments: list[str], *, ranks: int) -> int:
             for rank in range(ranks)
         ]
 
-        def pass_on(number, _frame) -> None:
-            for process in processes:
-                process.send_signal(number)
-
-        previous = {s: signal.signal(s, pass_on) for s in (signal.SIGTERM, signal.SIGINT)}
         try:
-            return _wait(processes)
+            return _wait(processes, stop)
         finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
             for process in processes:
                 process.kill()
                 process.wait()
@@ -210,9 +204,9 @@ def launch_over_nodes(arguments: list[str], *, nodes: int, ranks: int) -> int:
     return subprocess.run(command, env=os.environ | {STEP: "1"}, check=False).returncode
 
 
-def _wait(processes: list[subprocess.Popen]) -> int:
-    """Until all have ended; the first exit code that is not 0 ends the others."""
-    failed, deadline = 0, None
+def _wait(processes: list[subprocess.Popen], stop: Callable[[], bool]) -> int:
+    """Until all have ended; the first exit code that is not 0, or `stop`, ends the others."""
+    failed, deadline, told = 0, None, False
     while True:
         codes = [process.poll() for process in processes]
         if None not in codes:
@@ -220,6 +214,8 @@ def _wait(processes: list[subprocess.Popen]) -> int:
         if not failed and (failed := next((code for code in codes if code), 0)):
             patience = SAVE_SECONDS if failed == TEMPORARY_FAILURE else STOP_SECONDS
             deadline = time.monotonic() + patience
+        if not told and (failed or stop()):
+            told = True
             for process in processes:
                 process.terminate()
         if deadline is not None and time.monotonic() > deadline:

@@ -19,6 +19,7 @@ from pipeline.progress import log
 
 FINISHED, LOCK = "finished.json", "lock"
 TEMPORARY_FAILURE = 75  # EX_TEMPFAIL of sysexits.h: run it again
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +124,7 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path) -> int:
 
     rank = ranks.join(ranks.choose_device(job.device))
     try:
-        with StopSignal() as stop:
-            facts = loop.train(job, sections, folder, rank, stop=stop)
+        facts = loop.train(job, sections, folder, rank, stop=StopSignal())
         if rank.first:
             write_json(folder / FINISHED, {"commit": commit(), **sections, **facts})
     except loop.Interrupted as interrupted:
@@ -180,21 +180,20 @@ def declare(folder: Path, facts: dict[str, Any], *, output: Path, names: dict[st
 
 
 class StopSignal:
-    """Says whether SIGTERM or SIGINT came inside the block."""
+    """Says whether SIGTERM or SIGINT came since it was made. They end this process no more: one
+    that comes after the last step must not turn a whole training into a failed one."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
-
-    def __enter__(self) -> "StopSignal":
-        self.handlers = {
-            number: signal.signal(number, lambda *_: self.event.set())
-            for number in (signal.SIGTERM, signal.SIGINT)
-        }
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self.handlers.items():
-            signal.signal(number, handler)
+        for number in STOP_SIGNALS:
+            signal.signal(number, lambda *_: self.event.set())
 
     def __call__(self) -> bool:
         return self.event.is_set()
+
+
+def answer_stop_signals(handler: signal.Handlers) -> None:
+    """From now on by SIG_DFL, which ends the process, or SIG_IGN. Handlers in Python would be
+    taken away while the process shuts down; these are not."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, handler)

@@ -80,12 +80,22 @@ def missing() -> str | None:
 
 
 def remove_leftovers() -> None:
-    """Of a test run that was killed: links to a configuration of ours that nothing uses."""
-    if any(process.info["name"] == "slurmctld" for process in psutil.process_iter(["name"])):
+    """Of a test run that was killed: its configuration, and daemons that lost their parent."""
+    links = [CONFIGURATION / name for name in LINKS]
+    links = [link for link in links if link.is_symlink() and "pytest" in str(link.readlink())]
+    if not links:  # nothing of ours
         return
-    for name in LINKS:
-        if (link := CONFIGURATION / name).is_symlink() and "pytest" in str(link.readlink()):
-            link.unlink()
+    daemons = [
+        process
+        for process in psutil.process_iter(["name", "ppid"])
+        if process.info["name"] in ("munged", "slurmctld", "slurmd")
+    ]
+    if any(process.info["ppid"] != 1 for process in daemons):  # another test run goes on
+        return
+    for process in daemons:
+        process.kill()
+    for link in links:
+        link.unlink()
     hosts = HOSTS.read_bytes()
     if HOST_LINE in hosts:
         HOSTS.write_bytes(hosts.replace(HOST_LINE, b""))

@@ -58,6 +58,19 @@ class Submission:
         comment = f"rule_train_wildcards_{experiment}-seed{seed}"
         return [job for job in self.cluster.jobs() if job["comment"] == comment]
 
+    def states(self, seed: int) -> list[str]:
+        return [job["state"] for job in self.jobs(seed)]
+
+    def told(self, *seeds: int) -> str:
+        """What jobs that did not end well said: Slurm's logs, then those of the trainings."""
+        logs = self.workspace.folder / ".snakemake" / "slurm_logs" / "rule_train"
+        texts = [
+            f"{path}:\n{path.read_text()}"
+            for seed in seeds
+            for path in sorted(logs.glob(f"*-seed{seed}/*.log"))
+        ]
+        return "\n".join([*texts, *(log_of(self.workspace, seed) for seed in seeds)])
+
     def catch(self, *seeds: int, text: str = SAVED, rank: int = -1) -> list["Caught"]:
         """Freeze each training once its log says so: one rank of it, the last by default."""
         caught: dict[int, Caught] = {}

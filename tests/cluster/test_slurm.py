@@ -90,13 +90,13 @@ def test_cancelled_out_of_time_and_out_of_memory(cluster, submit, prepared, unbr
     warned.resume()
 
     run.finish()
-    states = {seed: [job["state"] for job in run.jobs(seed)] for seed in seeds}
+    states = {seed: run.states(seed) for seed in seeds}
     assert states == {
         1: ["CANCELLED", "COMPLETED"],
         2: ["COMPLETED"],  # the same job, which went back into the queue
         3: ["TIMEOUT", "COMPLETED"],
         4: [states[4][0], "COMPLETED"],
-    }
+    }, run.told(*seeds)
     assert states[4][0] in ("FAILED", "OUT_OF_MEMORY")
     (requeued,) = run.jobs(2)
     assert re.search(r"Restarts=[1-9]", cluster.run("scontrol", "show", "job", requeued["id"]))
@@ -132,8 +132,8 @@ def test_two_nodes_equal_one_with_a_dead_rank_and_with_a_warning(
     wait_for(warned.asked_to_stop, "the warning before the time limit", seconds=PATIENCE)
     warned.resume()
     run.finish()
-    assert [job["state"] for job in run.jobs(5)] == ["FAILED", "COMPLETED"]
-    assert [job["state"] for job in run.jobs(6)] == ["COMPLETED"]  # requeued
+    assert run.states(5) == ["FAILED", "COMPLETED"], run.told(5)
+    assert run.states(6) == ["COMPLETED"], run.told(6)  # requeued
     for seed in (5, 6):
         assert "resuming after step" in log_of(workspace, seed)
         assert weights(workspace, seed) == wanted(seed)

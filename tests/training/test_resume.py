@@ -1,5 +1,6 @@
 """A training that was killed, stopped, damaged or moved ends as the unbroken one does."""
 
+import contextlib
 import json
 import os
 import random
@@ -60,12 +61,14 @@ def unbroken(arguments, tmp_path_factory):
     return root / "train.json"
 
 
-def wait_for_steps(folder: Path, process: subprocess.Popen) -> None:
-    """Until the run writes metrics (in a folder whose name is not known beforehand)."""
+def wait_for_steps(folder: Path, process: subprocess.Popen, *, last: int = 0) -> None:
+    """Until the run writes metrics, of step `last` where that is given (in a folder whose name is
+    not known beforehand)."""
     sizes = {p: p.stat().st_size for p in folder.glob("*/metrics.jsonl")}
+    wanted = f'"step": {last},' if last else ""
     while process.poll() is None:
         for path in folder.glob("*/metrics.jsonl"):
-            if path.stat().st_size > sizes.get(path, 0):
+            if path.stat().st_size > sizes.get(path, 0) and wanted in path.read_text():
                 return
         time.sleep(0.01)
 
@@ -107,6 +110,25 @@ def test_sigterm_saves_and_asks_for_another_try(arguments, tmp_path, unbroken):
     assert "trained already" in log
     assert "step 1 of" not in log
     assert_identical(tmp_path / "train.json", unbroken)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_sigterm_after_the_last_step_fails_nothing(arguments, tmp_path, ranks):
+    """From the moment the last step is reported until the process is gone, without a pause."""
+    changes = {"max_steps": 30, "checkpoint_interval_steps": 15}
+    process = start([*arguments(tmp_path, training_changes=changes), "--ranks", str(ranks)])
+    wait_for_steps(tmp_path / "checkpoints", process, last=30)
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children()]
+    assert len(family) == (1 if ranks == 1 else 3)
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.terminate()
+        time.sleep(0.005)
+    code, errors = finish(process)
+    assert code == 0, errors
+    assert len(read_json(tmp_path / "train.json")["checkpoints"]) > 0
 
 
 MOVES = {
