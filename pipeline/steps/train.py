@@ -16,7 +16,13 @@ from pathlib import Path
 from pipeline import slurm
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.progress import log
-from pipeline.training.run import TEMPORARY_FAILURE, Job, answer_stop_signals, run
+from pipeline.training.run import (
+    TEMPORARY_FAILURE,
+    Job,
+    StopSignal,
+    answer_stop_signals,
+    run,
+)
 
 NAMES = ("run", "experiment", "scale", "corpus", "seed")
 REQUEUE_SECONDS = 120  # until Slurm ends a job that asked to be queued again
@@ -61,8 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     names = {name: getattr(options, name) for name in NAMES}
     again = ["pipeline.steps.train", *(sys.argv[1:] if arguments is None else arguments)]
+    stop = StopSignal()
+    if options.on_stop == "requeue":  # Slurm's warning may come while torch is imported
+        stop.listen()
     try:
-        code = run(job, names=names, output=options.output, arguments=again)
+        code = run(job, names=names, output=options.output, arguments=again, stop=stop)
     except ValueError as error:  # a setting that this machine can't follow
         log(f"error: {error}")
         return 1

@@ -19,7 +19,7 @@ import torch.distributed as dist
 
 from pipeline import slurm
 from pipeline.files import read_lines
-from pipeline.training.run import TEMPORARY_FAILURE, StopSignal
+from pipeline.training.run import TEMPORARY_FAILURE
 
 STOP_SECONDS = 30.0  # what ranks get to end in after one failed, before they are killed
 SAVE_SECONDS = 600.0  # and after one was asked to stop: the others may be writing a checkpoint
@@ -155,14 +155,13 @@ def any_rank(flag: bool, rank: Rank) -> bool:
     return bool(said.item())
 
 
-def launch(arguments: list[str], *, ranks: int) -> int:
+def launch(arguments: list[str], *, ranks: int, stop: Callable[[], bool]) -> int:
     """Run `python -m <arguments>` as that many ranks on this machine; return the exit code.
 
-    SIGTERM and SIGINT are passed on, as SIGTERM. When a rank fails, the others get SIGTERM, and
-    SIGKILL `STOP_SECONDS` later (`SAVE_SECONDS` where it was asked to stop); the code of the first
-    that failed is returned.
+    When `stop` says True, ranks get SIGTERM. When a rank fails, the others get it, and SIGKILL
+    `STOP_SECONDS` later (`SAVE_SECONDS` where it was asked to stop); the code of the first that
+    failed is returned.
     """
-    stop = StopSignal()
     with tempfile.TemporaryDirectory(prefix="reattend-") as folder:
         environment = os.environ | {
             "WORLD_SIZE": str(ranks),
@@ -185,11 +184,14 @@ def launch(arguments: list[str], *, ranks: int) -> int:
                 process.wait()
 
 
-def launch_over_nodes(arguments: list[str], *, nodes: int, ranks: int) -> int:
+def launch_over_nodes(
+    arguments: list[str], *, nodes: int, ranks: int, stop: Callable[[], bool]
+) -> int:
     """Run `python -m <arguments>` as that many ranks on each node of this Slurm job, by srun.
 
-    A rank that fails ends the others at once. Slurm signals ranks directly, at the warning before
-    the time limit too. Returns srun's exit code. Raises ValueError outside of a Slurm job.
+    A rank that fails ends the others at once, and so does `stop`. Slurm signals ranks directly, at
+    the warning before the time limit too. Returns srun's exit code. Raises ValueError outside of a
+    Slurm job.
     """
     if slurm.JOB_ID not in os.environ:
         raise ValueError(
@@ -201,7 +203,7 @@ def launch_over_nodes(arguments: list[str], *, nodes: int, ranks: int) -> int:
         *("--kill-on-bad-exit=1", "--wait=0", "--input=none"),
         *(sys.executable, "-m", *arguments),
     ]
-    return subprocess.run(command, env=os.environ | {STEP: "1"}, check=False).returncode
+    return _wait([subprocess.Popen(command, env=os.environ | {STEP: "1"})], stop)
 
 
 def _wait(processes: list[subprocess.Popen], stop: Callable[[], bool]) -> int:

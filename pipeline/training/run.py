@@ -73,10 +73,13 @@ def data_digest(encoded: Path) -> str:
     return fingerprint(digests)
 
 
-def run(job: Job, *, names: dict[str, Any], output: Path, arguments: list[str]) -> int:
+def run(
+    job: Job, *, names: dict[str, Any], output: Path, arguments: list[str], stop: "StopSignal"
+) -> int:
     """Train, or find that it was done; write `output` (train.json); return an exit code.
 
     names: what train.json says about whose run it is. arguments: of this process, for its ranks.
+    stop: listens from the first step on at the latest.
     """
     from pipeline.training import ranks  # torch, which takes a second to import
 
@@ -91,9 +94,9 @@ def run(job: Job, *, names: dict[str, Any], output: Path, arguments: list[str]) 
             if first and not ours:
                 (folder / FINISHED).unlink(missing_ok=True)  # of checkpoints since damaged
             if ranks.launched():
-                code = _train_here(job, sections, folder)
+                code = _train_here(job, sections, folder, stop)
             else:
-                code = _launch(job, sections, folder, arguments)
+                code = _launch(job, sections, folder, arguments, stop)
             if code or ours or not first:
                 return code
             if not (folder / FINISHED).exists():  # stopped: ranks that srun started end with 0
@@ -106,25 +109,27 @@ def run(job: Job, *, names: dict[str, Any], output: Path, arguments: list[str]) 
     return 0
 
 
-def _launch(job: Job, sections: dict[str, Any], folder: Path, arguments: list[str]) -> int:
+def _launch(
+    job: Job, sections: dict[str, Any], folder: Path, arguments: list[str], stop: "StopSignal"
+) -> int:
     """Train in this process, in several here, or in several on each node of a Slurm job."""
     from pipeline.training import ranks
 
     if job.nodes > 1:
-        return ranks.launch_over_nodes(arguments, nodes=job.nodes, ranks=job.ranks)
+        return ranks.launch_over_nodes(arguments, nodes=job.nodes, ranks=job.ranks, stop=stop)
     with nullcontext() if job.device == "cpu" else claimed(job.ranks):
         if job.ranks > 1:
-            return ranks.launch(arguments, ranks=job.ranks)
-        return _train_here(job, sections, folder)
+            return ranks.launch(arguments, ranks=job.ranks, stop=stop.listen())
+        return _train_here(job, sections, folder, stop)
 
 
-def _train_here(job: Job, sections: dict[str, Any], folder: Path) -> int:
+def _train_here(job: Job, sections: dict[str, Any], folder: Path, stop: "StopSignal") -> int:
     """As one rank; rank 0 leaves finished.json in the folder."""
     from pipeline.training import loop, ranks
 
     rank = ranks.join(ranks.choose_device(job.device))
     try:
-        facts = loop.train(job, sections, folder, rank, stop=StopSignal())
+        facts = loop.train(job, sections, folder, rank, stop=stop.listen())
         if rank.first:
             write_json(folder / FINISHED, {"commit": commit(), **sections, **facts})
     except loop.Interrupted as interrupted:
@@ -180,13 +185,16 @@ def declare(folder: Path, facts: dict[str, Any], *, output: Path, names: dict[st
 
 
 class StopSignal:
-    """Says whether SIGTERM or SIGINT came since it was made. They end this process no more: one
-    that comes after the last step must not turn a whole training into a failed one."""
+    """Says whether SIGTERM or SIGINT came since `listen`. They end the process no more: one that
+    comes after the last step must not turn a whole training into a failed one."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
+
+    def listen(self) -> "StopSignal":
         for number in STOP_SIGNALS:
             signal.signal(number, lambda *_: self.event.set())
+        return self
 
     def __call__(self) -> bool:
         return self.event.is_set()

@@ -26,7 +26,7 @@ SlurmctldPort=16817
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={root}/munge/munge.sock,cred_expire=8
+AuthInfo=socket={root}/munge/munge.sock,cred_expire=20
 CredType=cred/munge
 StateSaveLocation={root}/state
 SlurmdSpoolDir={root}/spool/%n
@@ -52,7 +52,9 @@ SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0,sched_min
 AccountingStorageType=accounting_storage/none
 MinJobAge=3600
 KillWait=5
-SlurmdTimeout=10
+SlurmdTimeout=20
+MessageTimeout=60
+TCPTimeout=10
 SlurmctldTimeout=15
 InactiveLimit=0
 CompleteWait=0
