@@ -155,7 +155,7 @@ def any_rank(flag: bool, rank: Rank) -> bool:
     return bool(said.item())
 
 
-def launch(arguments: list[str], *, ranks: int, stop: Callable[[], bool]) -> int:
+def launch(arguments: list[str], *, ranks: int, stop: Callable[[], bool] = lambda: False) -> int:
     """Run `python -m <arguments>` as that many ranks on this machine; return the exit code.
 
     When `stop` says True, ranks get SIGTERM. When a rank fails, the others get it, and SIGKILL
