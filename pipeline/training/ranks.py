@@ -4,6 +4,7 @@ On one machine `launch` starts them and they meet through a file. On the nodes o
 `launch_over_nodes` starts them by srun and they meet at a port of the first node's address.
 """
 
+import errno
 import os
 import socket
 import subprocess
@@ -25,8 +26,10 @@ STOP_SECONDS = 30.0  # what ranks get to end in after one failed, before they ar
 SAVE_SECONDS = 600.0  # and after one was asked to stop: the others may be writing a checkpoint
 POLL_SECONDS = 0.2
 STORE = "REATTEND_STORE"  # path of the file through which the ranks of one machine meet
-STEP = "REATTEND_STEP"  # set for ranks that srun started
-PORTS = range(20_000, 30_000)  # of the rendezvous, by the job's number
+STEP = "REATTEND_STEP"  # of ranks that srun started: the port where they meet
+PORTS = range(20_000, 30_000)  # of meetings, from the job's number on
+PORT_STRIDE = 997  # to the next choice: jobs with neighbouring numbers don't meet at one port
+BUSY_SECONDS = 120.0  # what rank 0 waits for where a connection took its port meanwhile
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def take_place() -> None:
         "LOCAL_RANK": os.environ["SLURM_LOCALID"],
         "WORLD_SIZE": os.environ["SLURM_NTASKS"],
         "MASTER_ADDR": address,
-        "MASTER_PORT": str(PORTS[int(os.environ[slurm.JOB_ID]) % len(PORTS)]),
+        "MASTER_PORT": os.environ[STEP],
     }
 
 
@@ -121,25 +124,54 @@ def join(device: str) -> Rank:
             store = dist.FileStore(os.environ[STORE], world_size)
             dist.init_process_group(backend, store=store, rank=rank, world_size=world_size)
         elif STEP in os.environ:
-            store = _meet(rank, world_size)
+            store = meet(rank, world_size)
             dist.init_process_group(backend, store=store, rank=rank, world_size=world_size)
         else:
             dist.init_process_group(backend, rank=rank, world_size=world_size)
     return Rank(dist.get_rank(), dist.get_world_size(), place)
 
 
-def _meet(rank: int, world_size: int) -> dist.TCPStore:
-    """At a port of the first node's own address, never of all its addresses."""
+def meet(rank: int, world_size: int) -> dist.TCPStore:
+    """At MASTER_PORT of the first node's own address, never of all its addresses.
+
+    Raises ValueError where that port stays in use.
+    """
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     if rank != 0:
         return dist.TCPStore(host, port, world_size, is_master=False)
     family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    with socket.socket(family) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a retry may be quick
-        listener.bind(address)
-        return dist.TCPStore(
-            host, port, world_size, is_master=True, master_listen_fd=listener.detach()
-        )
+    deadline = time.monotonic() + BUSY_SECONDS
+    while (listener := _bound(family, address)) is None:
+        if time.monotonic() > deadline:
+            raise ValueError(f"the port where ranks meet stays in use on {host}: {port}")
+        time.sleep(POLL_SECONDS)
+    return dist.TCPStore(host, port, world_size, is_master=True, master_listen_fd=listener.detach())
+
+
+def free_port() -> int:
+    """A port of this node that nothing uses, chosen by the job's number; what systems give to
+    connections may be any port. Raises ValueError where there is none."""
+    job = int(os.environ[slurm.JOB_ID])
+    for turn in range(len(PORTS)):
+        port = PORTS[(job + PORT_STRIDE * turn) % len(PORTS)]
+        if probe := _bound(socket.AF_INET, ("", port)):
+            probe.close()
+            return port
+    raise ValueError(f"no free port between {PORTS.start} and {PORTS.stop}")
+
+
+def _bound(family: int, address: tuple) -> socket.socket | None:
+    """A socket that does not listen yet; None where the port is in use."""
+    found = socket.socket(family)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a retry may be quick
+    try:
+        found.bind(address)
+    except OSError as error:
+        found.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return None
+    return found
 
 
 def leave() -> None:
@@ -203,7 +235,7 @@ def launch_over_nodes(
         *("--kill-on-bad-exit=1", "--wait=0", "--input=none"),
         *(sys.executable, "-m", *arguments),
     ]
-    return _wait([subprocess.Popen(command, env=os.environ | {STEP: "1"})], stop)
+    return _wait([subprocess.Popen(command, env=os.environ | {STEP: str(free_port())})], stop)
 
 
 def _wait(processes: list[subprocess.Popen], stop: Callable[[], bool]) -> int:
