@@ -64,6 +64,16 @@ class Sources(Closed):
     def read(cls, path: str | Path) -> "Sources":
         return cls.model_validate_json(Path(path).read_bytes())
 
+    def check_files(self, listed_in: str | Path) -> None:
+        """Raises ValueError naming a file that was there when `listed_in` was written."""
+        for parts in self.splits.values():
+            for file in (file for part in parts for file in part.sides.values()):
+                if not Path(file.path).exists():
+                    raise ValueError(
+                        f"{file.path}: gone since {listed_in} named it; put it back, or remove "
+                        f"{listed_in} to obtain it again"
+                    )
+
 
 def write_sources(
     path: str | Path, *, step: str, corpus: str, splits: Mapping[str, Sequence[SourcePart]]

@@ -17,7 +17,9 @@ def main() -> None:
     parser.add_argument("--report", required=True, type=Path, help="counts, as JSON")
     arguments = parser.parse_args()
     corpus = arguments.corpus
-    report = prepare(corpus, Sources.read(arguments.sources), arguments.output)
+    sources = Sources.read(arguments.sources)
+    sources.check_files(arguments.sources)
+    report = prepare(corpus, sources, arguments.output)
     digests = {
         f"{split}.{side}": sha256_of(arguments.output / f"{split}.{side}")
         for split in report["splits"]

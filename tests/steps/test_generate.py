@@ -1,6 +1,7 @@
 """The step that generates a grammar corpus."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,7 @@ def test_raw_files_and_their_list(tmp_path, monkeypatch, target):
     main(["--corpus", _corpus(target), "--folder", "results/demo/corpora/grammar"])
     sources = Sources.read("results/demo/corpora/grammar/sources.json")
     assert (sources.step, sources.corpus) == ("generate", "grammar")
+    sources.check_files("sources.json")
     if target:
         made = generate_pairs(target_language=target, sizes=SIZES, seed=4)
         expected = {
@@ -48,6 +50,15 @@ def test_raw_files_and_their_list(tmp_path, monkeypatch, target):
             assert file.format == ("text" if target else "brackets")
             assert file.sha256 == sha256_of(file.path)
             assert tuple(read_lines(file.path)) == lines
+
+
+def test_a_raw_file_that_is_gone_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["--corpus", _corpus("de"), "--folder", "corpus"])
+    Path("corpus/raw/dev.de").unlink()
+    told = r"corpus/raw/dev.de: gone since corpus/sources.json named it; put it back, or remove"
+    with pytest.raises(ValueError, match=told):
+        Sources.read("corpus/sources.json").check_files("corpus/sources.json")
 
 
 def test_languages_that_the_grammar_does_not_give_are_refused(tmp_path):

@@ -98,3 +98,14 @@ def test_a_broken_config_file_is_named_with_its_line(fresh):
     assert result.returncode == 1
     assert re.search(rf"^config/config\.yaml:{number + 1}: not valid YAML: ", output, re.M)
     assert "Traceback" not in output
+
+
+def test_a_config_file_of_other_bytes_is_named_with_its_line(fresh):
+    path = fresh.folder / "config" / "config.yaml"
+    number = path.read_text().count("\n") + 1
+    path.write_bytes(path.read_bytes() + b"# caf\xe9\n")
+    result = fresh.run("-n")
+    said = result.stdout + result.stderr
+    assert result.returncode == 1
+    assert f"config/config.yaml:{number}: not UTF-8" in said
+    assert "Traceback" not in said

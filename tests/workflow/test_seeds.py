@@ -87,6 +87,18 @@ def test_a_published_value_reruns_its_table_alone(seeded):
     assert planned == {"table2": 1}
 
 
+@pytest.mark.parametrize("suffix", ["csv", "tex", "html"])
+def test_a_file_of_a_table_that_is_gone_is_made_again(seeded, suffix):
+    everything = ("--config", "seeds=[1,2]", "results=table2")
+    before = seeded.planned(*everything)
+    assert "table2" not in before
+    path = seeded.folder / FOLDER / "tables" / f"table2.{suffix}"
+    aside = path.rename(path.with_suffix(".aside"))
+    assert seeded.planned(*everything)["table2"] == 1
+    aside.rename(path)
+    assert seeded.planned(*everything) == before
+
+
 def test_the_distance_of_big_from_base_is_tested_over_both_seeds(seeded):
     counts = []
     for experiment in KEPT:

@@ -296,7 +296,7 @@ def deliverables():
     made = []
     for result in PROJECT.config.results:
         if result in TABLES:
-            made.append(f"{R}/tables/{result}.md")
+            made += multiext(f"{R}/tables/{result}", ".md", ".csv", ".tex", ".html")
         elif result == "figures":
             made.append(f"{R}/figures")
         elif result == "report":
