@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import nullcontext
+from pathlib import Path
 
 from pipeline.commands.models import add_model_arguments, chosen_model
 from pipeline.commands.options import at_least
@@ -56,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     from pipeline.model.folder import ModelFolder
 
     at_least(1, beam_size=args.beam_size, max_tokens=args.max_tokens, line=args.line)
+    if args.output and Path(args.output).resolve() == Path(args.input).resolve():
+        raise ValueError(f"--output must be another file than --input: {args.output}")
     folder = ModelFolder.open(chosen_model(args))
     if folder.kind != "parsing":
         raise ValueError(f"{args.model} is a model for {folder.kind}; parse needs a parsing model")

@@ -110,8 +110,9 @@ class ModelFolder:
             model.positions.table = torch.empty(0, self.model.d_model, device=device)
         try:
             model.load_state_dict(weights, assign=True)
-        except RuntimeError as error:
-            raise ValueError(f"{self.path / WEIGHTS} does not fit {CONFIG}: {error}") from None
+        except RuntimeError as error:  # a heading, then a line for every tensor
+            first = str(error).split("\n")[:2][-1].strip()[:160]
+            raise ValueError(f"{self.path / WEIGHTS} does not fit {CONFIG}: {first}") from None
         return model.eval().requires_grad_(False)
 
 

@@ -194,6 +194,18 @@ def test_an_output_that_cannot_be_is_named(
     assert log.startswith(f"parse: {said}")
 
 
+def test_the_input_is_not_overwritten(parser, tmp_path, monkeypatch, capfdbinary):
+    text = tmp_path / "in.en"
+    text.write_text("x is big\n")
+    also = tmp_path / "also.en"
+    also.symlink_to(text)
+    arguments = (parser, "--input", text, "--output", also)
+    code, _, log = parse(monkeypatch, capfdbinary, "", *arguments)
+    assert code == 1
+    assert f"--output must be another file than --input: {also}" in log
+    assert text.read_text() == "x is big\n"
+
+
 def test_a_parser_by_the_name_of_its_run_or_experiment(parser, tmp_path, monkeypatch, capfdbinary):
     for run in ("mine-seed10", "mine-seed2"):
         folder = tmp_path / "lab/runs" / run / "average5"

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from pipeline.config.schema import DecodingConfig, ModelConfig
 from pipeline.encoded import PAD_ID
@@ -97,6 +98,17 @@ def test_damaged_weights_are_named(saved):
     (saved / "model.safetensors").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match="damaged"):
         ModelFolder.open(saved).load()
+
+
+def test_weights_of_another_model_are_one_line(saved):
+    weights = load_file(saved / "model.safetensors")
+    first = next(iter(weights))
+    save_file(weights | {first: torch.zeros(3, 3)}, saved / "model.safetensors")
+    with pytest.raises(
+        ValueError, match=rf"does not fit config.json: .*{re.escape(first)}"
+    ) as told:
+        ModelFolder.open(saved).load()
+    assert len(str(told.value).split("\n")) == 1
 
 
 @pytest.mark.parametrize(

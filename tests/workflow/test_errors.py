@@ -109,3 +109,25 @@ def test_a_config_file_of_other_bytes_is_named_with_its_line(fresh):
     assert result.returncode == 1
     assert f"config/config.yaml:{number}: not UTF-8" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "      - {group: ours, label: mine, experiment: nope}",
+            r"row 'mine': no such file: \S+/nope\.yaml",
+        ),
+        ("- {group: ours}", r":\d+: not valid YAML"),
+    ],
+)
+def test_a_wrong_row_of_a_table_stops_before_any_training(fresh, line, said):
+    path = fresh.folder / "config" / "paper" / "table3.yaml"
+    path.write_text(path.read_text() + line + "\n")
+    result = fresh.run("-n", "table3")
+    output = result.stdout + result.stderr
+    assert result.returncode == 1
+    assert re.search(
+        r"^config/paper/table3\.yaml" + (said if said[0] == ":" else ".*" + said), output, re.M
+    )
+    assert "Traceback" not in output
