@@ -54,18 +54,11 @@ def refuse_wrong_tables():
     from pipeline.evaluation.cost import load_devices
     from pipeline.results.published import load_published, load_published_layers
 
-    known = {path.stem for path in Path("config/experiments").glob("*.yaml")}
     try:
         load_devices()
         load_published_layers("config/paper/table1.yaml")
-        for name in ("table2", "table3", "table4"):
-            path = f"config/paper/{name}.yaml"
-            for row in load_published(path).rows():
-                if row.experiment not in {None, *known}:
-                    sys.exit(
-                        f"{path}: experiment of the row {row.label!r}: no such file: "
-                        f"config/experiments/{row.experiment}.yaml"
-                    )
+        for table in ("table2", "table3", "table4"):
+            load_published(f"config/paper/{table}.yaml")
     except ValueError as error:
         sys.exit(str(error))
 
