@@ -83,8 +83,9 @@ class TrainingConfig(Closed):
     tokens_per_step: Count = Field(
         description="tokens of an update on the larger side, padding not counted (section 5.1)"
     )
-    precision: Literal["fp32", "bf16"] = Field(
-        description="of the matrix products; weights, gradients and optimiser state stay fp32"
+    precision: Literal["fp32", "bf16", "auto"] = Field(
+        description="of the matrix products; weights, gradients and optimiser state stay fp32; "
+        "auto: bf16 where the device that trains multiplies it natively, else fp32"
     )
     clip_norm: Annotated[float, Field(gt=0.0)] | None = Field(
         description="gradient norm limit; null is the paper's"
