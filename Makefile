@@ -14,7 +14,7 @@ SNAKEMAKE := $(RUN) snakemake --cores $(CORES)
 PYTEST := $(RUN) pytest --numprocesses 2 --dist loadfile
 WITH_SNAKEMAKE := tests/workflow tests/cluster
 AVX2_TESTS := tests/inference tests/model tests/training
-# What processors without AVX-512 and without VNNI have; tests/model/test_lanes.py sees that it is heeded.
+# A processor with neither AVX-512 nor VNNI; tests/model/test_lanes.py sees that torch heeds it.
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 
 .PHONY: demo test test-fast test-avx2 bench report schema check
