@@ -1,10 +1,14 @@
-"""Commands for people: python -m pipeline translate | parse | score | tables | plan ..."""
+"""Commands for people: python -m pipeline translate | parse | score | tables | plan ...
+
+The package installs the same as `reattend translate` and so on.
+"""
 
 import argparse
 import importlib
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 COMMANDS = {
@@ -31,19 +35,20 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
+    program = "reattend" if Path(sys.argv[0]).stem == "reattend" else "python -m pipeline"
     parser = _Parser(
-        prog="python -m pipeline",
+        prog=program,
         description="Commands of Reattend.",
-        epilog=f"commands:\n{listing}\n\nEach explains itself: python -m pipeline COMMAND --help",
+        epilog=f"commands:\n{listing}\n\nEach explains itself: {program} COMMAND --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     name = parser.parse_args(arguments[:1]).command
     command = importlib.import_module(f"pipeline.commands.{name}")
-    own = _Parser(prog=f"python -m pipeline {name}", description=COMMANDS[name])
+    own = _Parser(prog=f"{program} {name}", description=COMMANDS[name])
     command.add_arguments(own)
     try:
-        return command.run(own.parse_args(arguments[1:]))
+        return int(command.run(own.parse_args(arguments[1:])))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush to
         return 128 + signal.SIGPIPE

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pipeline.config.schema import Closed, Count, Experiment, Name
+from pipeline.config.schema import Closed, Count, Experiment, Name, Task
 from pipeline.config.yaml_files import ConfigError, place, read_yaml
 
 KIND = "self_training"
@@ -98,7 +98,7 @@ def needed(source: Any) -> dict[tuple[str, ...], str]:
 def check(
     folder: Path,
     corpora: Mapping[str, Any],
-    tasks: Mapping[str, str],
+    tasks: Mapping[Task, str],
     experiments: Mapping[str, Experiment],
 ) -> list[str]:
     """What is wrong with the self-trained corpora of a scale; each problem names its files.
@@ -137,7 +137,7 @@ def check(
 def _circle(
     start: str,
     corpora: Mapping[str, Any],
-    tasks: Mapping[str, str],
+    tasks: Mapping[Task, str],
     experiments: Mapping[str, Experiment],
 ) -> str:
     """How a corpus comes to be made of itself, in words; "" if it does not."""
