@@ -1,5 +1,7 @@
 """Commands for people: python -m pipeline translate | parse | score | tables | plan ..."""
 
+from __future__ import annotations  # an older Python is told so by doctor
+
 import argparse
 import importlib
 import os
@@ -8,6 +10,7 @@ import sys
 from typing import NoReturn
 
 COMMANDS = {
+    "doctor": "what this machine is, and whether everything can run on it",
     "translate": "translate text with a trained model",
     "parse": "parse sentences with a trained parser",
     "export": "export a trained model to Hugging Face or CTranslate2",
