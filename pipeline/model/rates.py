@@ -13,7 +13,7 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional as F
 
-from pipeline.model.onednn import operator
+from pipeline.model.onednn import packed_linear
 
 WORTH = 1.3  # times the best fp32 rate: less gains nothing over all of a training or a search
 ROUNDS = 3
@@ -131,20 +131,12 @@ def _product_rates(kind: str, index: int | None) -> tuple[tuple[str, float], ...
 
 
 def _ways(x_NI: torch.Tensor, weight_OI: torch.Tensor) -> dict[str, Callable[[], object]]:
-    reorder = operator("mkldnn._reorder_linear_weight")
-    run = operator("mkldnn._linear_pointwise")
     ways: dict[str, Callable[[], object]] = {}
     for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
         x, weight = x_NI.to(dtype), weight_OI.to(dtype)
         ways[name] = functools.partial(F.linear, x, weight)
-        if x.device.type != "cpu" or reorder is None or run is None:
-            continue
-        try:
-            multiply = functools.partial(run, x, reorder(weight), None, "none", [], "")
-            multiply()
-        except RuntimeError:  # how torch says that the processor has no such products
-            continue
-        ways[f"{name} packed"] = multiply
+        if (packed := packed_linear(weight)) is not None:
+            ways[f"{name} packed"] = functools.partial(packed, x)
     return ways
 
 

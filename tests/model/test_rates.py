@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from pipeline.model import rates
+from pipeline.model import onednn, rates
 from pipeline.model.onednn import operator
 
 AVX2 = {"sse4_1", "avx", "avx2", "fma3"}
@@ -83,7 +83,7 @@ def test_rates_are_those_of_the_named_type_under_autocast_too(unmeasured, monkey
 
 
 def test_processors_without_packed_products_are_measured_by_torchs_own(unmeasured, monkeypatch):
-    monkeypatch.setattr(rates, "operator", lambda name: None)
+    monkeypatch.setattr(onednn, "operator", lambda name: None)
     assert set(rates.product_rates("cpu")) == {"fp32", "bf16"}
 
 
