@@ -21,6 +21,7 @@ def distinct(values: tuple[T, ...]) -> tuple[T, ...]:
 
 Task = Literal["en-de", "en-fr", "parsing", "parsing-silver"]
 Table = Literal["table2", "table3", "table4"]
+DecodingPrecision = Literal["auto", "fp32", "bf16", "int8"]  # a command's, not an experiment's
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
