@@ -50,7 +50,7 @@ def findings(scale: str | None) -> Iterator[Finding]:
         ("packages", software.packages),
         ("processor", hardware.processor),
         ("cores", hardware.cores),
-        ("products", hardware.products),
+        ("products", lambda: hardware.products(chosen)),
         ("memory", lambda: hardware.memory(chosen)),
         ("GPUs", graphics.gpus),
         ("compiler", software.compiler),
@@ -70,9 +70,7 @@ def scale_named(given: str | None) -> str:
     if given:
         return given
     try:
-        from pipeline.config.loading import load_project
-
-        return load_project("config", {}).scale.name
+        return place.configured(None).scale.name
     except (ImportError, OSError, TypeError, ValueError):
         return ""
 

@@ -10,8 +10,9 @@ from pipeline.diagnosis import limits
 from pipeline.diagnosis.finding import Finding, first_line, found
 
 GIB = 1 << 30
-# The most that one training held at its peak, on a CPU (enfr_big in fp32: 1.1 GiB).
+# Of one training and what runs for it: peaks of 0.9 GiB were seen (train.json: peak_memory_bytes).
 TRAINING_BYTES = {"demo": 1.25 * GIB}
+MODEL = "ende_base"
 LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")
 
 
@@ -72,35 +73,65 @@ def memory(scale: str, root: Path = limits.ROOT) -> list[Finding]:
     return [Finding("memory", "ok", text)]
 
 
-def products() -> list[Finding]:
-    """What one thread multiplies in a second, as trainings run on a CPU, and a GPU if there is one;
-    and what `precision: auto` makes of it."""
+def products(scale: str) -> list[Finding]:
+    """What one thread multiplies in a second, as trainings and decoding run on a CPU, and a GPU if
+    there is one; and what `precision: auto` makes of it."""
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        findings = _products("cpu", "one thread")
+        findings = _training("cpu", "one thread") + found("decoding", _decoding, scale)
     finally:
         torch.set_num_threads(threads)
     if torch.cuda.is_available():
-        findings += found("products", _products, "cuda", "the first GPU")
+        findings += found("training", _training, "cuda", "the first GPU")
     return findings
 
 
-def _products(device: str, of: str) -> list[Finding]:
+def _training(device: str, of: str) -> list[Finding]:
     from pipeline.model import rates
 
     measured = rates.product_rates(device)
     ways = ", ".join(f"{way} {rate:,.0f}" for way, rate in measured.items())
     share = measured["bf16"] / rates.best_rate("fp32", device)
     taken = "bf16" if rates.native_bf16(device) else "fp32"
-    where = "on the CPU" if device == "cpu" else "on the GPU"
+    where = "CPU" if device == "cpu" else "GPU"
+    text = f"precision auto is {taken} on the {where}: bf16 at {share:.2f} times the best fp32"
     return [
         Finding("products", "ok", f"GFLOP/s of {of}: {ways}"),
-        Finding(
-            "precision",
-            "ok",
-            f"auto is {taken} in training {where}: bf16 at {share:.2f} times the best fp32",
-        ),
+        Finding("training", "ok", text),
     ]
+
+
+def _decoding(scale: str) -> list[Finding]:
+    """By products of the scale's own translation model; int8's are tried on exact sums."""
+    from pipeline.diagnosis.place import configured
+    from pipeline.inference.int8 import int8_steps
+    from pipeline.inference.precision import decoding_gflops
+    from pipeline.model.rates import WORTH, native_bf16
+
+    project = configured(scale)
+    experiment = project.experiments[MODEL]
+    corpus = project.corpora[project.scale.tasks[experiment.task]]
+    ways, refused = (["fp32", "bf16"] if native_bf16("cpu") else ["fp32"]), ""
+    try:
+        steps = int8_steps()
+        ways.append("int8")
+    except ValueError as error:
+        refused = f"; int8 is refused: {first_line(error)}"
+    rates = {
+        precision: decoding_gflops(
+            experiment.model,
+            precision=precision,
+            vocab_size=corpus.subwords.vocab_size,
+            beam_size=experiment.decoding.beam_size,
+        )
+        for precision in ways
+    }
+    taken = max(ways, key=lambda way: rates[way] * (WORTH if way == "fp32" else 1.0))
+    shown = ", ".join(f"{way} {rate:,.0f}" for way, rate in rates.items())
+    if not refused:
+        refused = f"; int8 is exact, with weights of {8 if steps > 63 else 7} bits"
+    text = f"precision auto is {taken} for {MODEL} on the CPU, by GFLOP/s: {shown}{refused}"
+    return [Finding("decoding", "ok", text)]

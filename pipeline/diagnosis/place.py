@@ -5,13 +5,19 @@ from __future__ import annotations
 import fcntl
 import locale as locales
 import os
+import shlex
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.diagnosis.finding import Finding, first_line
 
+if TYPE_CHECKING:
+    from pipeline.config.loading import Project
+
+CODE = Path(__file__).resolve().parents[2]
 GIB = 1 << 30
 RESERVE_BYTES = GIB // 2  # beside what is planned: logs, figures, files that are being written
 FEW_FILES = 20_000  # inodes: the demo makes some thousand files
@@ -19,12 +25,16 @@ SLURM_SECONDS = 10.0
 BLOCK = 1 << 16
 
 
+def configured(scale: str | None) -> Project:
+    """The configuration that Snakemake would read here. Raises ValueError where it is wrong."""
+    from pipeline.config.loading import load_project
+
+    return load_project("config", {"scale": scale} if scale else {})
+
+
 def project() -> list[Finding]:
-    """Whether this is the project's folder, and results can be written and locked in it."""
+    """Whether results can be written and locked here, and Snakemake finds the workflow."""
     here = Path.cwd()
-    if not (here / "Snakefile").is_file() or not (here / "config").is_dir():
-        text = f"no Snakefile and config here: {here}"
-        return [Finding("folder", "error", text, "cd to the folder of this project's Snakefile")]
     results = here / "results"
     place = results if results.is_dir() else here
     try:
@@ -41,6 +51,12 @@ def project() -> list[Finding]:
     except OSError as error:
         fix = "make it writable, or place results elsewhere by a link `results`"
         return [Finding("folder", "error", f"{place}: can't be written: {error.strerror}", fix)]
+    if not (here / "Snakefile").is_file():
+        if not (CODE / "Snakefile").is_file():
+            fix = "take a clone of the project; translate, parse, export and score need none"
+            return [Finding("folder", "error", f"no Snakefile here: {here}", fix)]
+        fix = f"cd {shlex.quote(str(CODE))}"
+        return [Finding("folder", "warning", f"no Snakefile here: {here}", fix)]
     if not (here / "profiles" / "default" / "config.yaml").is_file():
         text = "the link `profiles` to workflow/profiles is missing: Snakemake finds no settings"
         fix = "ln -s workflow/profiles profiles"
@@ -51,13 +67,13 @@ def project() -> list[Finding]:
 def disk(scale: str | None) -> list[Finding]:
     """Whether what a scale still has to write fits; what lies in its results counts as written."""
     try:
-        from pipeline.config.loading import load_project
+        import pipeline.config.loading  # noqa: F401
         from pipeline.results.planning import download_bytes, plan_project
     except ImportError as error:
         words = f"to start with; what a scale writes is not told: {first_line(error)}"
         return judged_disk(Path("results"), need=RESERVE_BYTES, words=words)
     try:
-        project = load_project("config", {"scale": scale} if scale else {})
+        project = configured(scale)
     except ValueError as error:
         fix = "mend it; Snakemake stops at it too"
         return [Finding("config", "error", first_line(error), fix)]

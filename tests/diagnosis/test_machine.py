@@ -191,8 +191,16 @@ def test_the_folder(folder, monkeypatch):
         "error",
         True,
     )
+
+
+def test_another_folder_than_the_projects(folder, project_folder, monkeypatch):
+    (folder / "results").mkdir()
     monkeypatch.chdir(folder / "results")
-    assert "no Snakefile" in place.project()[0].text
+    (finding,) = place.project()
+    assert finding.text == f"no Snakefile here: {folder / 'results'}"
+    assert (finding.state, finding.fix) == ("warning", f"cd {project_folder}")
+    monkeypatch.setattr(place, "CODE", folder / "elsewhere")  # as of an installed package
+    assert place.project()[0].state == "error"
 
 
 def refuse_locks(*_):
