@@ -24,6 +24,7 @@ from pipeline.model import rates as rates_module
 from pipeline.model.rates import WORTH
 
 PROJECT = Path(__file__).resolve().parents[2]
+DEMO = load_project(PROJECT / "config", {"scale": "demo"})
 RATE = r"((?:fp32|bf16|int8)(?: packed)?) ([\d,]+)"
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
 SUBJECTS = [
@@ -116,11 +117,10 @@ def test_what_decoding_takes_is_what_it_says(rates, native, exact):
     def gflops(config, *, precision, vocab_size, beam_size):
         return by_name[precision]
 
-    project = load_project(PROJECT / "config", {"scale": "demo"})
-    experiment = project.experiments["ende_base"]
+    experiment = DEMO.experiments["ende_base"]
     folder = SimpleNamespace(model=experiment.model, decoding=experiment.decoding, vocab_size=1000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(PROJECT)
+        patch.setattr(place, "configured", lambda scale: DEMO)
         for module in (rates_module, precision):
             patch.setattr(module, "native_bf16", lambda device: native)
         for module in (int8, precision):
