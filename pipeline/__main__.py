@@ -3,6 +3,8 @@
 The package installs the same as `reattend translate` and so on.
 """
 
+from __future__ import annotations  # an older Python is told so by doctor
+
 import argparse
 import importlib
 import os
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 COMMANDS = {
+    "doctor": "what this machine is, and whether everything can run on it",
     "translate": "translate text with a trained model",
     "parse": "parse sentences with a trained parser",
     "export": "export a trained model to Hugging Face or CTranslate2",

@@ -2,6 +2,7 @@
 
 import ctypes
 import resource
+import sys
 from pathlib import Path
 
 STATUS = Path("/proc/self/status")
@@ -20,7 +21,8 @@ def peak_resident_bytes() -> int:
         for line in STATUS.read_bytes().split(b"\n"):
             if line.startswith(b"VmHWM:"):
                 return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def keep_freed_memory() -> bool:

@@ -1,8 +1,10 @@
-"""What the process holds."""
+"""What the process holds, and what it held at most."""
 
 import ctypes
+import resource
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -45,3 +47,18 @@ def test_where_malloc_has_no_switch_nothing_is_done(monkeypatch):
     """As on macOS."""
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: object())
     assert memory.keep_freed_memory() is False
+
+
+@pytest.mark.parametrize(("system", "said"), [("linux", 2048), ("darwin", 2048 * 1024)])
+def test_a_system_without_proc_is_asked_in_its_own_unit(tmp_path, monkeypatch, system, said):
+    monkeypatch.setattr(memory, "STATUS", tmp_path / "absent")
+    monkeypatch.setattr(memory.sys, "platform", system)
+    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=said))
+    assert memory.peak_resident_bytes() == 2 << 20
+
+
+def test_the_peak_grows_by_what_is_held():
+    before = memory.peak_resident_bytes()
+    held = bytearray(b"\1") * (before + (64 << 20))
+    assert memory.peak_resident_bytes() >= before + (32 << 20)
+    del held
