@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.diagnosis.finding import Finding, first_line
 
 PROJECT = Path(__file__).resolve().parents[2]
-INSTALL = "python -m pip install -r requirements.txt -c constraints.txt"
+INSTALL = "python -m pip install -e . -c constraints.txt"
 IMPORT_SECONDS = 300
 # What the stages import, by the names that pip and Python have for it.
 NEEDED = {
