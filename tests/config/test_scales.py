@@ -51,13 +51,16 @@ def test_a_variation_keeps_what_it_states_whatever_a_scale_sets_for_what_it_exte
         ),
     )
     experiments = load_project(folder, {"scale": "demo"}).experiments
+    settings = yaml.safe_load((folder / "scales" / "demo.yaml").read_text())["settings"]
+    warmup_steps = settings["base"]["training"]["warmup_steps"]
+    of_big = settings["experiments"]["ende_big"]["training"]["max_steps"]
     for name in ("mine", "mine_big"):
         assert experiments[name].training.max_steps == 240
         assert experiments[name].training.learning_rate_scale == 2.0
-        assert experiments[name].training.warmup_steps == 200
+        assert experiments[name].training.warmup_steps == warmup_steps
     assert experiments["mine_en_fr"].training.max_steps == 240
     assert experiments["mine_en_fr"].training.learning_rate_scale == 0.7
-    assert experiments["ende_big"].training.max_steps == 1080
+    assert experiments["ende_big"].training.max_steps == of_big
     assert not experiments["my_parser"].decoding.constrained
     assert experiments["my_parser"].decoding.max_extra_tokens == 100
 
