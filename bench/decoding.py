@@ -1,12 +1,14 @@
 """Beam search beside CTranslate2, Hugging Face's generate and a plain loop: tokens a second.
 
     python bench/decoding.py --output results/bench/decoding.json
+    python bench/decoding.py --isa avx2 --output results/bench/decoding_avx2.json
 
 The base model with random weights, 37,000 pieces, beam 4, sentences of the lengths of news text;
 each output has exactly the length that its batch prescribes, the same for all engines. Every run
 is a process of its own (or two at once, which share the sentences), starts its clock when all of
 its processes have loaded and warmed up, and stops it when the last is done. Engines alternate;
-ratios are taken within a round, and their median counts.
+ratios are taken within a round, and their median counts. --isa holds every engine to a lesser class
+of processor than this one, as each of their libraries is told.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +36,26 @@ ENGINES = {
     "plain_loop_fp32": ("plain", "fp32"),
 }
 SLOW = {"transformers_fp32": 6, "plain_loop_fp32": 32}  # measured on so many times fewer sentences
+
+
+def limits(onednn: str, others: str) -> dict[str, str]:
+    """Environment: of oneDNN, torch's own operators, MKL and CTranslate2."""
+    return {
+        "ONEDNN_MAX_CPU_ISA": onednn,
+        "ATEN_CPU_CAPABILITY": others.lower(),
+        "MKL_ENABLE_INSTRUCTIONS": others,
+        "CT2_FORCE_CPU_ISA": others,
+    }
+
+
+CLASSES = {
+    "native": {},
+    "avx2": limits("AVX2", "AVX2"),
+    "avx2_vnni": limits("AVX2_VNNI", "AVX2"),
+    "avx512": limits("AVX512_CORE", "AVX512"),
+    "avx512_vnni": limits("AVX512_CORE_VNNI", "AVX512"),
+    "avx512_bf16": limits("AVX512_CORE_BF16", "AVX512"),
+}
 
 
 def batches(sentences: int) -> list[tuple[list[list[int]], int]]:
@@ -173,7 +196,10 @@ def work(options: argparse.Namespace) -> None:
 
 def run(engine: str, *, processes: int, threads: int, sentences: int, folder: Path) -> dict:
     """All processes of one run."""
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(Path.cwd())}
+    paths = [str(Path.cwd()), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {
+        **os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": os.pathsep.join(paths),
+    }  # fmt: skip
     workers = [
         subprocess.Popen(
             [
@@ -206,32 +232,20 @@ def run(engine: str, *, processes: int, threads: int, sentences: int, folder: Pa
     }
 
 
-def product_rates(rows: int = BATCH * BEAM) -> dict[str, float]:
+def product_rates(engines: Iterable[str]) -> dict[str, float]:
     """FLOP/s of one thread at the narrow products of decoding, FLOP-weighted: the floor."""
     import torch
 
-    from pipeline.inference.products import product
+    from pipeline.inference.precision import decoding_gflops
 
     torch.set_num_threads(1)
-    shapes = [(512, 1536)] * 6 + [(512, 512)] * 18 + [(512, 2048), (2048, 512)] * 6
-    shapes += [(512, 4096)] * 9
-    rates = {}
-    with torch.inference_mode():
-        for precision in ("fp32", "bf16", "int8"):
-            flops = seconds = 0.0
-            for inputs, outputs in sorted(set(shapes)):
-                multiply = product(torch.randn(outputs, inputs), precision=precision)
-                x = torch.randn(rows, inputs)
-                times = []
-                for _ in range(10):
-                    start = time.perf_counter()
-                    multiply(x)
-                    times.append(time.perf_counter() - start)
-                count = shapes.count((inputs, outputs))
-                flops += count * 2.0 * rows * inputs * outputs
-                seconds += count * statistics.median(times)
-            rates[precision] = flops / seconds
-    return rates
+    config = base_model().config
+    return {
+        precision: 1e9
+        * decoding_gflops(config, precision=precision, vocab_size=VOCAB, beam_size=BEAM)
+        for kind, precision in (ENGINES[engine] for engine in engines)
+        if kind == "ours"
+    }
 
 
 def flops_a_token(sentences: int) -> float:
@@ -250,7 +264,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("results/bench/decoding.json"))
     parser.add_argument("--sentences", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--engines", nargs="*", choices=list(ENGINES))
+    parser.add_argument("--isa", default="native", choices=list(CLASSES), help="class to hold to")
     parser.add_argument("--folder", type=Path, default=Path("results/bench/ctranslate2"))
     for name in ("part", "parts", "threads"):
         parser.add_argument(f"--{name}", type=int, help=argparse.SUPPRESS)
@@ -260,10 +275,15 @@ def main() -> None:
         work(options)
         return
 
+    os.environ.update(CLASSES[options.isa])  # before torch is imported, here and in each run
     from pipeline.files import commit, write_json
     from pipeline.inference.export import ctranslate2_spec
+    from pipeline.inference.processes import usable_cores
+    from pipeline.model.rates import native_bf16, processor_class
 
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
+    slow = set() if native_bf16("cpu") else {"ours_bf16"}  # a tenth of the others' rate
+    options.engines = options.engines or [engine for engine in ENGINES if engine not in slow]
     if any(engine.startswith("ctranslate2") for engine in options.engines):
         options.folder.mkdir(parents=True, exist_ok=True)
         special = ["<pad>", "<s>", "</s>", "<unk>"]
@@ -284,9 +304,8 @@ def main() -> None:
                 runs[engine][name].append(result)
                 rate = result["tokens_per_second"]
                 print(f"round {number + 1}, {engine}, {name}: {rate:.0f}", file=sys.stderr)
-    write_json(
-        options.output, {"commit": commit(), **summary(runs, options.sentences, cores=cores)}
-    )
+    about = {"commit": commit(), "processor_class": processor_class()}
+    write_json(options.output, {**about, **summary(runs, options.sentences, cores=cores)})
 
 
 def summary(runs: dict, sentences: int, *, cores: int) -> dict:
@@ -303,7 +322,12 @@ def summary(runs: dict, sentences: int, *, cores: int) -> dict:
     }
     rounds = {engine: rates[engine][best[engine]] for engine in rates}
 
-    def ratio(ours: str, theirs: str) -> float | None:
+    of_cpu = {
+        engine: [run["tokens"] / run["cpu_seconds"] for run in runs[engine][best[engine]]]
+        for engine in rates
+    }
+
+    def ratio(ours: str, theirs: str, rounds: dict[str, list[float]] = rounds) -> float | None:
         if ours not in rounds or theirs not in rounds:
             return None
         return statistics.median(a / b for a, b in zip(rounds[ours], rounds[theirs], strict=True))
@@ -313,7 +337,7 @@ def summary(runs: dict, sentences: int, *, cores: int) -> dict:
         key=lambda engine: statistics.median(rounds[engine]),
         default="ours_int8",
     )
-    floor = product_rates()
+    floor = product_rates(rounds)
     flops = flops_a_token(sentences)
     return {
         "ratio": {
@@ -321,8 +345,14 @@ def summary(runs: dict, sentences: int, *, cores: int) -> dict:
             "fast_to_ctranslate2_int8": ratio(fast, "ctranslate2_int8"),
             "fp32_to_transformers": ratio("ours_fp32", "transformers_fp32"),
         },
+        "ratio_of_cpu_seconds": {  # says more where other work runs beside
+            "fp32_to_ctranslate2_fp32": ratio("ours_fp32", "ctranslate2_fp32", of_cpu),
+            "fast_to_ctranslate2_int8": ratio(fast, "ctranslate2_int8", of_cpu),
+            "fp32_to_transformers": ratio("ours_fp32", "transformers_fp32", of_cpu),
+        },
         "fast": fast,
         "tokens_per_second": {e: statistics.median(r) for e, r in rounds.items()},
+        "tokens_per_cpu_second": {e: statistics.median(r) for e, r in of_cpu.items()},
         "arrangement": best,
         "flops_per_token": flops,
         "product_flops_per_second_of_a_thread": floor,

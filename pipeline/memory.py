@@ -30,7 +30,7 @@ def keep_freed_memory() -> bool:
 
     glibc gives the end of its heap back as soon as twice the last large block is free there. A
     step that frees what the next one allocates again then pays for each page twice, in the kernel:
-    5,000 page faults for a step of the base model's search, a tenth of its time. Blocks beyond
+    5,000 page faults for a step of the base model's search. Blocks beyond
     32 MB are given back as before. Other systems' malloc has no such switch.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
