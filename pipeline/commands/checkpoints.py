@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.config.loading import Project, load_project
+from pipeline.config.loading import Project, config_folder, load_project
 from pipeline.files import read_json
 from pipeline.training.run import LOCK, Job
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.yes and not args.remove:
         raise ValueError("--yes stands beside --remove alone; to list, leave it out: --yes")
-    project = load_project("config", {"scale": args.scale} if args.scale else {})
+    project = load_project(config_folder(), {"scale": args.scale} if args.scale else {})
     results = RESULTS / project.scale.name
     folders = sorted(path for path in (results / "checkpoints").glob("*") if path.is_dir())
     if not folders:

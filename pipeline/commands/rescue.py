@@ -21,7 +21,7 @@ from typing import Any
 from pipeline import slurm
 from pipeline.commands.checkpoints import is_locked, owner, runs_by_fingerprint
 from pipeline.config.command_line import settings_of
-from pipeline.config.loading import load_project
+from pipeline.config.loading import config_folder, load_project
 from pipeline.training.run import FINISHED, LOCK
 
 STATE = Path(".snakemake")
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """The state on stdout, a heading a line; the commands to run next at the end."""
     again = list(args.snakemake)
-    project = load_project("config", settings_in(again))
+    project = load_project(config_folder(), settings_in(again))
     results = Path("results") / project.scale.name
     cluster = "--workflow-profile" in again
 

@@ -3,7 +3,7 @@
 
 rule download:
     input:
-        ancient("config/corpora/{corpus}.yaml"),
+        corpus_file,
     output:
         "<results>/corpora/{corpus}/sources.json",
     log:
@@ -15,10 +15,10 @@ rule download:
     priority: corpus_importance
     localrule: True
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         corpus=corpus_section(RawCorpus),
-        data_root=PROJECT.config.data_root or "",
+        data_root=lambda wildcards: PROJECT.config.data_root or "",
     shell:
         "python -m pipeline.steps.download --corpus {params.corpus:q} --data-root {params.data_root:q}"
         " --cache results/downloads --output {output:q} 2> >(tee {log:q} >&2)"
@@ -32,7 +32,7 @@ rule downloads:
 
 rule generate:
     input:
-        ancient("config/corpora/{corpus}.yaml"),
+        corpus_file,
         code=code("steps/generate.py", "corpora/grammar"),
     output:
         sources="<results>/corpora/{corpus}/sources.json",
@@ -45,7 +45,7 @@ rule generate:
         corpus="|".join(GENERATED) or "(?!)",
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         corpus=corpus_section(RawCorpus),
         folder=folder_of_output,
@@ -66,7 +66,7 @@ rule prepare:
         "<benchmarks>/prepare/{corpus}.tsv"
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         corpus=corpus_section(TextCorpus),
     shell:
@@ -88,7 +88,7 @@ rule learn_subwords:
         corpus="|".join(GENERATED + FETCHED),
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     threads: corpus_threads
     params:
         corpus=corpus_section(SubwordCorpus),
@@ -112,7 +112,7 @@ rule encode:
         "<benchmarks>/encode/{corpus}.tsv"
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     threads: 1
     params:
         corpus=corpus_section(Sides),
@@ -133,7 +133,7 @@ rule bucket:
         "<benchmarks>/bucket/{corpus}.tsv"
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     shell:
         "python -m pipeline.steps.bucket --encoded {input.encoded:q} --output {output:q} 2> {log:q} || show_error {log:q}"
 
@@ -158,7 +158,7 @@ rule card:
     benchmark:
         "<benchmarks>/card/{corpus}.tsv"
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         corpus=corpus_section(CorpusConfig),
     shell:

@@ -90,7 +90,7 @@ rule search:
         search="|".join(PROJECT.searches) or "(?!)",
     localrule: True
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         title=lambda wildcards: PROJECT.searches[wildcards.search].title,
         experiment=lambda wildcards: PROJECT.searches[wildcards.search].experiment,

@@ -25,7 +25,7 @@ rule parse_raw:
         shard=r"\d+",
     priority: corpus_importance
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     threads: 1
     resources:
         **MACHINE.evaluation(accelerators=1),
@@ -63,7 +63,7 @@ rule select_silver:
         corpus="|".join(SELF_TRAINED) or "(?!)",
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         source=lambda wildcards: section(PROJECT.corpora[wildcards.corpus].source),
     shell:

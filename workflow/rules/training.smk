@@ -18,7 +18,7 @@ rule train:
     priority: importance
     retries: RETRIES
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     threads: 1
     resources:
         **MACHINE.training(),
@@ -62,7 +62,7 @@ rule average:
     group:
         "evaluate"
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     resources:
         **MACHINE.evaluation(),
     params:
