@@ -22,13 +22,13 @@ def prefix():
     Jobs run the interpreter that runs Snakemake, whether or not its environment is activated; with
     --sdm conda that of the rule's environment, though another may stand before it in PATH.
     """
-    python = shlex.quote(str(Path(sys.executable).parent))
+    python = shlex.quote(str(Path(sys.executable).parent)) + ":"
     settings = workflow.deployment_settings
     if settings and DeploymentMethod.CONDA in settings.deployment_method:
-        python = '"$CONDA_PREFIX"/bin'
+        python = '"${CONDA_PREFIX:+$CONDA_PREFIX/bin:}"'  # unset while one is made
     show_error = shlex.quote(str(CODE / "workflow" / "show_error.sh"))
     return (
-        f"set -euo pipefail; export PATH={python}:$PATH"
+        f"set -euo pipefail; export PATH={python}$PATH"
         f" PYTHONPATH={shlex.quote(str(CODE))}${{PYTHONPATH:+:$PYTHONPATH}}; . {show_error}; "
     )
 
