@@ -10,3 +10,5 @@ show_error() { code=$?; awk -v code=$code '
         sub(/^[A-Za-z_.]*(Error|Exception): /, "error: ", line[1])
         for (i = 1; i <= n; i++) print line[i]
     }' "$1" >&2; exit $code; }
+# `&& show_warnings LOG` before that: what a step warned of, on the terminal too.
+show_warnings() { sed -n 's/^[0-9:]\{8\} \(warning: \)/\1/p' "$1" >&2; }

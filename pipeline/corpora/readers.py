@@ -19,6 +19,7 @@ from pipeline.corpora.sgml import iter_segments
 from pipeline.corpora.sources import SourceFile, SourcePart
 from pipeline.corpora.treebanks import iter_treebank
 from pipeline.corpora.trees import leaves, to_line
+from pipeline.encodings import START_BYTES, refuse_other_encodings
 from pipeline.files import READ_BYTES, iter_byte_lines, iter_lines
 
 Warn = Callable[[str], None]
@@ -67,13 +68,17 @@ def iter_tree_pairs(part: SourcePart, *, warn: Warn) -> Iterator[tuple[bytes, by
 
 
 def iter_side(file: SourceFile, *, warn: Warn) -> Iterator[bytes]:
-    """Yield the lines of one side as bytes, without "\\n"."""
+    """Yield the lines of one side as bytes, without "\\n".
+
+    Raises ValueError that names what a file is whose first bytes are of no UTF-8 text.
+    """
     if file.format == "sqlite":
         yield from _iter_query(file)
         return
     with open_text(file.path, file.members) as stream:
         digests = _Digests(stream) if file.text_sha256 or file.text_md5 else None
         text = io.BufferedReader(digests, 1 << 18) if digests else stream
+        refuse_other_encodings(text.peek(START_BYTES)[:START_BYTES], name=file.where)
         yield from _READERS[file.format](text, file)
         if digests:
             digests.check(file, warn)

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import platform
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -92,7 +93,7 @@ def run(
         facts = None if ours else finished(folder)
         if facts is None:
             if first and not ours:
-                (folder / FINISHED).unlink(missing_ok=True)  # of checkpoints since damaged
+                go_back(folder)
             if ranks.launched():
                 code = _train_here(job, sections, folder, stop)
             else:
@@ -171,12 +172,30 @@ def finished(folder: Path) -> dict[str, Any] | None:
     if not (folder / FINISHED).exists():
         return None
     facts = read_json(folder / FINISHED)
-    for checkpoint in facts["checkpoints"]:
-        path = Path(folder / checkpoint["path"])
-        if not path.exists() or sha256_of(path) != checkpoint["sha256"]:
-            log(f"trained already, but this checkpoint is missing or damaged: {path}")
-            return None
+    for checkpoint in damaged(folder, facts):
+        path = folder / checkpoint["path"]
+        log(f"trained already, but this checkpoint is missing or damaged: {path}")
+        return None
     return facts
+
+
+def damaged(folder: Path, facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The checkpoints of a training that ended which are not as it wrote them, ascending."""
+    for checkpoint in facts["checkpoints"]:
+        path = folder / checkpoint["path"]
+        if not path.exists() or sha256_of(path) != checkpoint["sha256"]:
+            yield checkpoint
+
+
+def go_back(folder: Path) -> None:
+    """Undo the end of a training whose checkpoints were since damaged: from the first of them on,
+    nothing stays, so that it goes on from one before, or anew, and writes all of them again."""
+    if (folder / FINISHED).exists():
+        first = next(damaged(folder, read_json(folder / FINISHED)), None)
+        for path in folder.glob("step-*") if first else ():
+            if path.name >= Path(first["path"]).parts[0]:
+                shutil.rmtree(path)
+        (folder / FINISHED).unlink()
 
 
 def declare(folder: Path, facts: dict[str, Any], *, output: Path, names: dict[str, Any]) -> None:

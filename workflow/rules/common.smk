@@ -44,7 +44,9 @@ from pipeline.config.corpus import (
     SubwordCorpus,
     TextCorpus,
 )
+from pipeline.completeness import missing
 from pipeline.config.loading import ConfigError, config_folder, load_project
+from pipeline.corpora.watched import changed, given_files
 from pipeline.machine import Machine, gpus_here, impossible
 
 CONFIG = config_folder()
@@ -181,6 +183,44 @@ def code(*names):
 
 def config_file(name):
     return input_path(CONFIG.absolute().parent, f"{CONFIG.name}/{name}")
+
+
+def whole(*outputs):
+    """An input function without inputs: a job is run again where files of its outputs are gone.
+
+    Snakemake asks only whether a folder exists. It expands inputs before it decides which jobs run.
+    """
+
+    def look(wildcards):
+        for output in outputs if workflow.is_main_process else ():
+            path = Path(R, output.format(**wildcards))
+            if path.exists() and missing(path):
+                workflow.dag.forcefiles.add(str(path))
+        return []
+
+    return look
+
+
+def given(wildcards):
+    """Files of a corpus that the user gave: their digests (changed_files), not their times, say
+    what runs again."""
+    if not PROJECT.config.data_root:
+        return []
+    root = Path(PROJECT.config.data_root).expanduser().absolute()
+    places = given_files(PROJECT.corpora[wildcards.corpus].source, root)
+    names = sorted(
+        {str(place.relative_to(root)) for place in places if place.is_file()}
+    )
+    return [ancient(input_path(root, name)) for name in names if "{" not in name]
+
+
+def changed_files(wildcards):
+    """An input function without inputs, as of `whole`: raw files that are not what they were."""
+    folder = Path(R, "corpora", wildcards.corpus)
+    if workflow.is_main_process and (folder / "files.json").exists():
+        if changed(folder / "files.json", keep=not workflow.dryrun):
+            workflow.dag.forcefiles.add(str(folder / "sources.json"))
+    return []
 
 
 def corpus_file(wildcards):

@@ -4,8 +4,11 @@
 rule download:
     input:
         corpus_file,
+        given=given,
+        again=changed_files,
     output:
-        "<results>/corpora/{corpus}/sources.json",
+        sources="<results>/corpora/{corpus}/sources.json",
+        watched="<results>/corpora/{corpus}/files.json",
     log:
         "<logs>/download/{corpus}.log",
     benchmark:
@@ -21,7 +24,7 @@ rule download:
         data_root=lambda wildcards: PROJECT.config.data_root or "",
     shell:
         "python -m pipeline.steps.download --corpus {params.corpus:q} --data-root {params.data_root:q}"
-        " --cache results/downloads --output {output:q} 2> >(tee {log:q} >&2)"
+        " --cache results/downloads --output {output.sources:q} --watched {output.watched:q} 2> >(tee {log:q} >&2)"
 
 
 rule downloads:
@@ -34,6 +37,7 @@ rule generate:
     input:
         corpus_file,
         code=code("steps/generate.py", "corpora/grammar"),
+        again=whole("corpora/{corpus}/raw"),
     output:
         sources="<results>/corpora/{corpus}/sources.json",
         raw=directory("<results>/corpora/{corpus}/raw"),
@@ -57,6 +61,7 @@ rule prepare:
     input:
         sources="<results>/corpora/{corpus}/sources.json",
         code=code("steps/prepare.py", "corpora"),
+        again=whole("corpora/{corpus}/text"),
     output:
         text=directory("<results>/corpora/{corpus}/text"),
         report="<results>/corpora/{corpus}/prepare.json",
@@ -71,13 +76,15 @@ rule prepare:
         corpus=corpus_section(TextCorpus),
     shell:
         "python -m pipeline.steps.prepare --corpus {params.corpus:q} --sources {input.sources:q}"
-        " --output {output.text:q} --report {output.report:q} 2> {log:q} || show_error {log:q}"
+        " --output {output.text:q} --report {output.report:q} 2> {log:q}"
+        " && show_warnings {log:q} || show_error {log:q}"
 
 
 rule learn_subwords:
     input:
         text="<results>/corpora/{corpus}/text",
         code=code("steps/learn_subwords.py", "subwords"),
+        again=whole("corpora/{corpus}/subwords"),
     output:
         directory("<results>/corpora/{corpus}/subwords"),
     log:
@@ -104,6 +111,7 @@ rule encode:
         code=code(
             "steps/encode.py", "subwords", "corpora/linearise.py", "corpora/symbols.py"
         ),
+        again=whole("corpora/{corpus}/encoded"),
     output:
         directory("<results>/corpora/{corpus}/encoded"),
     log:
@@ -125,6 +133,7 @@ rule bucket:
     input:
         encoded="<results>/corpora/{corpus}/encoded",
         code=code("steps/bucket.py", "batching"),
+        again=whole("corpora/{corpus}/buckets"),
     output:
         directory("<results>/corpora/{corpus}/buckets"),
     log:
@@ -151,6 +160,7 @@ rule card:
             "corpora/baselines.py",
             "results/card.py",
         ),
+        again=whole("corpora/{corpus}/card"),
     output:
         directory("<results>/corpora/{corpus}/card"),
     log:

@@ -159,6 +159,7 @@ rule figures:
         devices=config_file("devices.yaml"),
         paper=[config_file(f"paper/{table}.yaml") for table in TABLES],
         code=code("steps/figures.py", "results"),
+        again=whole("figures"),
     output:
         report(
             directory("<results>/figures"),

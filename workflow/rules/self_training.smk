@@ -50,6 +50,7 @@ rule select_silver:
         treebank=treebank_path("text"),
         subwords=treebank_path("subwords"),
         code=code("steps/select_silver.py", "corpora/silver.py"),
+        again=whole("corpora/{corpus}/subwords"),
     output:
         sources="<results>/corpora/{corpus}/sources.json",
         silver="<results>/corpora/{corpus}/raw/silver.trees",
