@@ -20,6 +20,7 @@ from pipeline.corpora.sources import SourceFile, SourcePart
 from pipeline.corpora.treebanks import iter_treebank
 from pipeline.corpora.trees import leaves, to_line
 from pipeline.encodings import START_BYTES, refuse_other_encodings
+from pipeline.errors import naming_full_disk
 from pipeline.files import READ_BYTES, iter_byte_lines, iter_lines
 
 Warn = Callable[[str], None]
@@ -140,9 +141,10 @@ def _database(path: str, members: tuple[str, ...]) -> Path:
     """The unpacked database, once for all queries; it is removed when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="reattend."))
     atexit.register(shutil.rmtree, folder)
-    with open_text(path, members) as stream, open(folder / "copy.db", "wb") as target:
+    copy = folder / "copy.db"
+    with open_text(path, members) as stream, naming_full_disk(copy), open(copy, "wb") as target:
         shutil.copyfileobj(stream, target, READ_BYTES)
-    return folder / "copy.db"
+    return copy
 
 
 _READERS = {

@@ -9,6 +9,7 @@ from pipeline.config.corpus import RawCorpus
 from pipeline.corpora.download import download_corpus
 from pipeline.corpora.sources import write_sources
 from pipeline.corpora.watched import write_watched
+from pipeline.errors import in_words
 
 
 def main() -> None:
@@ -35,12 +36,13 @@ def main() -> None:
             cache=arguments.cache,
             offline=arguments.offline,
         )
-    except ValueError as error:
-        sys.exit(f"download: {error}")
-    write_watched(
-        arguments.watched, source=arguments.corpus.source, data_root=data_root, splits=splits
-    )
-    write_sources(arguments.output, step="download", corpus=arguments.corpus.name, splits=splits)
+        write_watched(
+            arguments.watched, source=arguments.corpus.source, data_root=data_root, splits=splits
+        )
+        name = arguments.corpus.name
+        write_sources(arguments.output, step="download", corpus=name, splits=splits)
+    except (ValueError, OSError) as error:
+        sys.exit(f"download: {in_words(error)}")
 
 
 if __name__ == "__main__":

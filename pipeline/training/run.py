@@ -14,6 +14,7 @@ from typing import Any
 
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.encoded import SIDES
+from pipeline.errors import in_words, naming_full_disk
 from pipeline.files import commit, fingerprint, read_json, sha256_of, write_json
 from pipeline.gpus import claimed
 from pipeline.progress import log
@@ -139,8 +140,8 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path, stop: "StopSig
         log(str(interrupted))
         # srun would kill the ranks that still write their part after the first that ends with 75
         return 0 if ranks.STEP in os.environ else TEMPORARY_FAILURE
-    except (ValueError, FloatingPointError, MemoryError) as error:
-        log(f"error: {error}")
+    except (ValueError, FloatingPointError, MemoryError, OSError) as error:
+        log(f"error: {in_words(error)}")
         return 1
     finally:
         ranks.leave()
@@ -150,7 +151,8 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path, stop: "StopSig
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a training folder. Raises ValueError naming the process that trains there already."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with naming_full_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -161,9 +163,10 @@ def locked(folder: Path) -> Iterator[None]:
                 f"another job is training in this folder, {holder}; wait for it or stop it: "
                 f"{folder}"
             ) from None
-        lock.truncate(0)
-        lock.write(f"process {os.getpid()} on {platform.node()}\n")
-        lock.flush()
+        with naming_full_disk(folder / LOCK):
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()} on {platform.node()}\n")
+            lock.flush()
         yield
 
 
