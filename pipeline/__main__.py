@@ -21,7 +21,7 @@ COMMANDS = {
     "score": "score anyone's translations or trees",
     "tables": "print the tables that were made",
     "plan": "what a scale costs, before it is run",
-    "checkpoints": "list or remove checkpoint folders that no experiment names",
+    "checkpoints": "list checkpoint folders, remove those that nothing needs",
     "rescue": "after a killed run: the state of things, and what to do next",
 }
 

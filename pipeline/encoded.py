@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.errors import naming_damage
 from pipeline.files import atomic_open
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
@@ -36,10 +37,11 @@ class EncodedSplit:
 
     @classmethod
     def open(cls, folder: str | Path) -> "EncodedSplit":
-        """Memory-map a folder. Raises ValueError where the two sides differ in number."""
+        """Memory-map a folder. Raises ValueError where a file is missing or damaged, or the two
+        sides differ in number."""
         folder = Path(folder)
         arrays = {
-            f"{side}_{part}": np.load(folder / f"{side}_{part}.npy", mmap_mode="r")
+            f"{side}_{part}": read_array(folder / f"{side}_{part}.npy")
             for side in SIDES
             for part in ("tokens", "offsets")
         }
@@ -84,7 +86,7 @@ def read_lengths(folder: str | Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def _read_chunks(path: Path) -> Iterator[np.ndarray]:
     """The entries of an array of offsets after the first, which is 0."""
-    with open(path, "rb") as stream:
+    with naming_damage(path), open(path, "rb") as stream:
         np.lib.format.read_magic(stream)
         (size,), _, dtype = np.lib.format.read_array_header_1_0(stream)
         stream.seek(dtype.itemsize, os.SEEK_CUR)
@@ -95,6 +97,12 @@ def _read_chunks(path: Path) -> Iterator[np.ndarray]:
 def _differences(offsets: np.ndarray) -> np.ndarray:
     lengths: np.ndarray = np.subtract(offsets[1:], offsets[:-1], dtype=np.int32, casting="unsafe")
     return lengths
+
+
+def read_array(path: str | Path, *, mapped: bool = True) -> np.ndarray:
+    """One .npy file. Raises ValueError naming it where it is missing or damaged."""
+    with naming_damage(path):
+        return np.load(path, mmap_mode="r" if mapped else None)
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:

@@ -16,15 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from pipeline.encodings import START_BYTES, guess, refuse_other_encodings
+from pipeline.errors import naming_full_disk
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 READ_BYTES = 1 << 20
-PACKED = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"PK": "zip",
-    b"(\xb5/\xfd": "zstd",
-}
 
 
 @contextmanager
@@ -32,21 +28,24 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it is synced and renamed to `path`.
 
     If the block raises, the temporary file is removed and `path` stays as it was. Raises OSError
-    before the block where `path` is a folder, or lies below a file.
+    before the block where `path` is a folder, or lies below a file, and one that names `path`
+    where the disk is full.
     """
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file in it", str(path))
-    make_folder(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+    with naming_full_disk(path):
+        make_folder(path.parent)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        _sync(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
-        _sync(path.parent)
+        with naming_full_disk(path):
+            yield temporary
+            _sync(temporary)
+            temporary.chmod(0o666 & ~_umask())
+            os.replace(temporary, path)
+            _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -55,17 +54,20 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 def atomic_folder(path: str | Path) -> Iterator[Path]:
     """As `atomic_path` for a folder of files. Raises OSError where `path` is a folder by then that
     holds something."""
-    path = Path(path).absolute()
-    make_folder(path.parent)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
+    shown, path = path, Path(path).absolute()
+    with naming_full_disk(shown):
+        make_folder(path.parent)
+        name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+    temporary = Path(name)
     try:
-        yield temporary
-        for file in _files_below(temporary):
-            _sync(file)
-            file.chmod(0o666 & ~_umask())
-        temporary.chmod(0o777 & ~_umask())
-        os.replace(temporary, path)
-        _sync(path.parent)
+        with naming_full_disk(shown):
+            yield temporary
+            for file in _files_below(temporary):
+                _sync(file)
+                file.chmod(0o666 & ~_umask())
+            temporary.chmod(0o777 & ~_umask())
+            os.replace(temporary, path)
+            _sync(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -93,20 +95,18 @@ def iter_lines(source: str | Path | IO[bytes], *, name: str | None = None) -> It
     """Yield the lines of a UTF-8 file or binary stream, without their "\\n".
 
     A byte order mark at the start is dropped; a last line without "\\n" counts as a line.
-    Raises ValueError naming the file and the line (from 1) where the bytes are not UTF-8.
+    Raises ValueError naming the file, what it is instead of UTF-8 text and how to convert it, and
+    the line (from 1) where the bytes are not UTF-8.
     """
     for number, line in enumerate(iter_byte_lines(source), start=1):
+        if number == 1:
+            refuse_other_encodings(line[:START_BYTES], name=name or _name(source))
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            for magic, packer in PACKED.items():
-                if number == 1 and line.startswith(magic):
-                    raise ValueError(
-                        f"{name or _name(source)}: compressed by {packer}; unpack it first"
-                    ) from None
             raise ValueError(
                 f"{name or _name(source)}, line {number}: not UTF-8 at byte {error.start} "
-                f"(0x{line[error.start]:02x}); convert the file to UTF-8 first"
+                f"(0x{line[error.start]:02x}); {guess(line)}"
             ) from None
 
 

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from pipeline.encoded import EncodedSplit, write_array
+from pipeline.encoded import EncodedSplit, read_array, write_array
 from pipeline.files import atomic_open
 
 SHIFT = 31  # bits of a target length in a bucket's key
@@ -84,7 +84,7 @@ def write_buckets(folder: str | Path, lengths: Lengths) -> Buckets:
     with atomic_open(folder / "order.npy") as stream:
         buckets = _deal(lengths, lambda dtype, n: ArrayFile(stream, dtype, n))
     write_array(folder / "offsets.npy", buckets.offsets)
-    return replace(buckets, order=np.load(folder / "order.npy", mmap_mode="r"))
+    return replace(buckets, order=read_array(folder / "order.npy"))
 
 
 class ArrayFile:
@@ -153,8 +153,8 @@ def open_buckets(folder: str | Path, split: EncodedSplit) -> Buckets:
 
     Raises ValueError where the buckets belong to another split.
     """
-    order = np.load(Path(folder) / "order.npy", mmap_mode="r")
-    offsets = np.load(Path(folder) / "offsets.npy")
+    order = read_array(Path(folder) / "order.npy")
+    offsets = read_array(Path(folder) / "offsets.npy", mapped=False)
     if len(order) != len(split):
         raise ValueError(
             f"{folder}: buckets of {len(order)} pairs, but the split has {len(split)}; "

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from pipeline.config.loading import Project, load_project
+from pipeline.config.loading import Project, config_folder, load_project
 from pipeline.evaluation.cost import Device, load_devices
 from pipeline.results.pace import (
     DECODING_SHARE,
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="share of the device's rate that is reached; by default one that falls with the "
         "model's width, and 1 of a measured rate",
     )
-    parser.add_argument("--config", default="config", help=argparse.SUPPRESS)
+    parser.add_argument("--config", type=Path, default=config_folder(), help=argparse.SUPPRESS)
     parser.add_argument("--results", type=Path, default=Path("results"), help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="everything as JSON")
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"{option} must be above 0: {value}")
     project = load_project(args.config, {"scale": args.scale} if args.scale else {})
-    devices = load_devices(Path(args.config) / "devices.yaml")
+    devices = load_devices(args.config / "devices.yaml")
     plans, corpora = plan_project(project, results=args.results)
     paces = {plan.experiment: _pace(project, plan.experiment, devices, args) for plan in plans}
     if args.json:

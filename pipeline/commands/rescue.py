@@ -7,7 +7,6 @@ Nothing is changed. Arguments after `--` are those that you give Snakemake:
 
 import argparse
 import base64
-import fcntl
 import os
 import re
 import shlex
@@ -20,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import slurm
-from pipeline.commands.checkpoints import owner, runs_by_fingerprint
+from pipeline.commands.checkpoints import is_locked, owner, runs_by_fingerprint
 from pipeline.config.command_line import settings_of
-from pipeline.config.loading import load_project
+from pipeline.config.loading import config_folder, load_project
 from pipeline.training.run import FINISHED, LOCK
 
 STATE = Path(".snakemake")
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """The state on stdout, a heading a line; the commands to run next at the end."""
     again = list(args.snakemake)
-    project = load_project("config", settings_in(again))
+    project = load_project(config_folder(), settings_in(again))
     results = Path("results") / project.scale.name
     cluster = "--workflow-profile" in again
 
@@ -71,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
     print("\nnext:")
     if free < LITTLE_BYTES:
-        print("    python -m pipeline checkpoints    # what may be removed; then make room")
+        print("    python -m pipeline checkpoints --remove    # lists what may go; then make room")
     if here:
         print(f"    kill -INT {here[0]}    # or leave it: it is at work, and ends its jobs itself")
     elif queued:
@@ -158,18 +157,6 @@ def trainings_in(checkpoints: Path) -> Iterator[Training]:
         if damaged:
             state += f"; damaged, passed over: {', '.join(f'step {step:,}' for step in damaged)}"
         yield Training(folder, trains, state + ("; at work now" if trains else ""))
-
-
-def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of a training's folder."""
-    try:
-        with open(path, "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def planned(arguments: list[str]) -> str:

@@ -25,9 +25,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _scale(name: str | None) -> str:
-    from pipeline.config.loading import load_project  # a moment that --folder need not wait for
+    # imported late: a moment that --folder need not wait for
+    from pipeline.config.loading import config_folder, load_project
 
-    return load_project("config", {"scale": name} if name else {}).scale.name
+    return load_project(config_folder(), {"scale": name} if name else {}).scale.name
 
 
 def print_tables(folder: Path) -> int:

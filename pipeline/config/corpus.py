@@ -12,6 +12,7 @@ Split = Literal["train", "dev", "test"]
 Format = Literal["text", "sgml", "brackets", "jsonl", "sqlite"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+WholeShare = Annotated[float, Field(ge=0.0, le=1.0)]
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
@@ -166,7 +167,8 @@ class Refusal(Closed):
 class Filters(Closed):
     """Rules that drop pairs of the training split; dev and test are never filtered.
 
-    Pairs with an empty side or invalid UTF-8 are always dropped, and counted.
+    Pairs with an empty side or invalid UTF-8 are always dropped, and counted; how many a reason
+    may drop stands in `max_dropped`.
     """
 
     max_words: Count | None = Field(default=None, description="on either side, split at spaces")
@@ -179,6 +181,22 @@ class Filters(Closed):
     drop_test_overlap: bool = Field(
         default=False, description="either side is a sentence of dev or test (a pair's own side)"
     )
+
+
+class MaxDropped(Closed):
+    """The largest share of the training pairs that each reason may drop; above it nothing is made.
+
+    What no rule of `filters` asks for is most often a mistake in a file.
+    """
+
+    invalid_utf8: WholeShare = Field(default=0.01, description="a side is not UTF-8")
+    empty: WholeShare = Field(default=0.05, description="a side is empty or blank")
+    max_words: WholeShare = 0.5
+    max_bytes: WholeShare = 0.5
+    max_ratio: WholeShare = 0.5
+    identical: WholeShare = 0.5
+    duplicate: WholeShare = 0.5
+    test_overlap: WholeShare = 0.5
 
 
 class Subwords(Closed):
@@ -296,6 +314,7 @@ class TextCorpus(Sides):
 
     refused: tuple[Refusal, ...] = Field(default=(), strict=False)
     filters: Filters
+    max_dropped: MaxDropped = MaxDropped()
 
 
 class SubwordCorpus(Sides):

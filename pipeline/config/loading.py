@@ -28,7 +28,7 @@ CHOICES = ("scale", "results")  # keys of config.yaml that name files
 STEPS = Path(__file__).parents[1] / "steps"
 M = TypeVar("M", bound=Closed)
 
-__all__ = ["ConfigError", "Project", "load_corpus", "load_project", "read_yaml"]
+__all__ = ["ConfigError", "Project", "config_folder", "load_corpus", "load_project", "read_yaml"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,12 @@ class Project:
 
     def seeds_of(self, experiment: str) -> tuple[int, ...]:
         return self.experiments[experiment].seeds or self.config.seeds
+
+
+def config_folder() -> Path:
+    """The working directory's `config`, or else the one that lies beside the package."""
+    here, beside = Path("config"), Path(__file__).parents[2] / "config"
+    return beside if not here.exists() and beside.exists() else here
 
 
 def load_project(

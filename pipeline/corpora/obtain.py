@@ -57,7 +57,8 @@ def obtain(
         origin = record.origin or "placed by hand"
         if not path.exists():
             origin = _fetch(download, path, data_root, offline=offline, patience=patience)
-        found = record.unchanged() or _at_hand(path, download, refused, record)
+        known = record.unchanged()
+        found = _at_hand(path, download, refused, record, known=known)
         record.write(origin, found)
     return Found(path, found.sha256, origin)
 
@@ -109,10 +110,16 @@ def _fetch(
 
 
 def _at_hand(
-    path: Path, download: Download, refused: Sequence[Refusal], record: "_Record | None" = None
+    path: Path,
+    download: Download,
+    refused: Sequence[Refusal],
+    record: "_Record | None" = None,
+    *,
+    known: Digests | None = None,
 ) -> Digests:
-    """Digests of an existing file. Raises ValueError if it is not one of the forms stated."""
-    found = Digests.of(path)
+    """Digests of an existing file; `known` where it is unchanged since they were taken. Raises
+    ValueError if it is not one of the forms stated, whenever they were stated."""
+    found = known or Digests.of(path)
     _refuse(path, found, refused)
     forms = list(download.remotes)
     if download.sha256:
@@ -126,7 +133,7 @@ def _at_hand(
     published = any(form.sha256 for form, problem in problems.items() if problem is None)
     if record is not None and not published:
         record.check(found)
-    if is_archive(path):
+    if known is None and is_archive(path):
         list_members(path)
     return found
 

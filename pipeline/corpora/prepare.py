@@ -19,6 +19,7 @@ from pipeline.corpora.filters import pair_rules
 from pipeline.corpora.overlap import HeldOut
 from pipeline.corpora.readers import Warn, iter_part, iter_tree_pairs
 from pipeline.corpora.sources import SourcePart, Sources
+from pipeline.encodings import guess
 from pipeline.files import atomic_open
 from pipeline.progress import log, track
 
@@ -29,7 +30,8 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
     """Write `<split>.<side>` into `folder` and return the report.
 
     Raises ValueError where sides differ in their number of lines, where dev or test hold invalid
-    UTF-8, or where the data is what the corpus file refuses.
+    UTF-8, where a reason drops more training pairs than `max_dropped` allows, or where the data is
+    what the corpus file refuses.
     """
     warnings: list[str] = []
 
@@ -52,7 +54,8 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
     overlap = HeldOut(held_out)
     reader = _Reader(config, sources.splits["train"], "train", warn)
     dropped: Counter[str] = Counter()
-    pairs = _kept(config, reader, overlap, dropped)
+    examples: dict[str, str] = {}
+    pairs = _kept(config, reader, overlap, dropped, examples)
     if first is not None:
         pairs = _without_duplicates(pairs, first, dropped)
     kept = _write(folder, "train", config.languages, pairs)
@@ -63,6 +66,7 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
         **reader.report(),
     }
     assert splits["train"]["read"] == kept + dropped.total()
+    _judge(config, dropped, examples, read=splits["train"]["read"], warn=warn)
     if not kept:
         found = ", ".join(f"{rule} {count:,}" for rule, count in dropped.most_common())
         raise ValueError(
@@ -70,6 +74,28 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
             f"files, or loosen filters in the corpus file; dropped: {found}"
         )
     return {"splits": splits, "overlap": overlap.report(), "warnings": warnings}
+
+
+def _judge(
+    config: TextCorpus, dropped: Counter[str], examples: dict[str, str], *, read: int, warn: Warn
+) -> None:
+    """Tell how much each reason dropped. Raises ValueError naming all above their limit."""
+    above = []
+    for reason, count in dropped.most_common():
+        limit = getattr(config.max_dropped, reason)
+        share = count / read
+        said = f"{reason} drops {count:,} of {read:,} training pairs, {share:.2%}"
+        if reason in examples:
+            said += f"; the first is {examples[reason]}"
+        if share <= limit:
+            warn(f"{config.name}: {said}")
+        else:
+            above.append(
+                f"{config.name}: {said}; above the limit: mend the files, or raise "
+                f"max_dropped.{reason} in the corpus file: {limit:g}"
+            )
+    if above:
+        raise ValueError("\n".join(above))
 
 
 class _Reader:
@@ -84,6 +110,7 @@ class _Reader:
         self._config, self._sources, self._split, self._warn = config, parts, split, warn
         self.parts: dict[str, int] = {}
         self.returns: Counter[str] = Counter()
+        self._at: tuple[SourcePart, int] | None = None  # of the pair that was yielded last
 
     def __iter__(self) -> Iterator[Pair]:
         for part in self._sources:
@@ -94,6 +121,7 @@ class _Reader:
                     self._check_utf8(part, count, pair)
                 returns[0] += pair[0].endswith(b"\r")
                 returns[1] += pair[1].endswith(b"\r")
+                self._at = part, count
                 yield pair
             if not count:
                 files = " and ".join(dict.fromkeys(file.where for file in part.sides.values()))
@@ -121,17 +149,28 @@ class _Reader:
                 )
 
     def _check_utf8(self, part: SourcePart, number: int, pair: Pair) -> None:
+        if found := self._invalid(part, number, pair):
+            raise ValueError(
+                f"{self._config.name}, {self._split}: {found}; a held-out line can't be dropped"
+            )
+
+    def describe(self, pair: Pair) -> str:
+        """Where the pair that was yielded last stands, and what in it is not UTF-8."""
+        assert self._at is not None
+        part, number = self._at
+        where = f"{_where(part, self._config.languages[0])}, line {_line(part, number)}"
+        return self._invalid(part, number, pair) or where
+
+    def _invalid(self, part: SourcePart, number: int, pair: Pair) -> str | None:
         for side, line in zip(self._config.languages, pair, strict=True):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                start = part.take[0] if part.take else 1
-                raise ValueError(
-                    f"{self._config.name}, {self._split}: {_where(part, side)}, line "
-                    f"{start + number - 1}: not UTF-8 at byte {error.start} "
-                    f"(0x{line[error.start]:02x}); a held-out line can't be dropped, so convert "
-                    "the file to UTF-8"
-                ) from None
+                return (
+                    f"{_where(part, side)}, line {_line(part, number)}: not UTF-8 at byte "
+                    f"{error.start} (0x{line[error.start]:02x}); {guess(line)}"
+                )
+        return None
 
     def _pairs(self, part: SourcePart) -> Iterator[Pair]:
         if self._config.kind == "parsing":
@@ -147,29 +186,43 @@ class _Reader:
                 )
 
 
+def _line(part: SourcePart, number: int) -> int:
+    """The line of a file's text in which the number-th pair of a part stands, both from 1."""
+    return number + (part.take[0] - 1 if part.take else 0)
+
+
 def _where(part: SourcePart, side: str) -> str:
     """The file of a side; both sides of a treebank come out of one."""
     return part.sides[side if side in part.sides else "trees"].where
 
 
 def _kept(
-    config: TextCorpus, pairs: Iterable[Pair], overlap: HeldOut, dropped: Counter[str]
+    config: TextCorpus,
+    reader: _Reader,
+    overlap: HeldOut,
+    dropped: Counter[str],
+    examples: dict[str, str],
 ) -> Iterator[Pair]:
-    """Yield the training pairs that no rule drops; count the others by rule.
+    """Yield the training pairs that no rule drops; count the others by rule. examples: where the
+    first of the unusable ones of each kind stands.
 
     Overlap with dev and test is counted over the pairs that the other rules leave.
     """
     rules = pair_rules(config.filters)
     trees = config.kind == "parsing"
     drop_overlap = config.filters.drop_test_overlap
-    for pair in pairs:
+    for pair in reader:
         try:
             source, target = pair[0].decode("utf-8"), pair[1].decode("utf-8")
         except UnicodeDecodeError:
             dropped["invalid_utf8"] += 1
+            if "invalid_utf8" not in examples:
+                examples["invalid_utf8"] = reader.describe(pair)
             continue
         if not source or source.isspace() or not target or target.isspace():
             dropped["empty"] += 1
+            if "empty" not in examples:
+                examples["empty"] = reader.describe(pair)
             continue
         if rules:
             words = len(source.split())
@@ -201,7 +254,7 @@ def _first_occurrences(config: TextCorpus, sources: Sources, overlap: HeldOut) -
 
     digests = array("Q")
     reader = _Reader(config, sources.splits["train"], "train", quiet)
-    for source, target in _kept(config, reader, overlap, Counter()):
+    for source, target in _kept(config, reader, overlap, Counter(), {}):
         digest = hashlib.blake2b(source, digest_size=8)
         digest.update(b"\n")
         digest.update(target)

@@ -19,6 +19,8 @@ from pipeline.corpora.sgml import iter_segments
 from pipeline.corpora.sources import SourceFile, SourcePart
 from pipeline.corpora.treebanks import iter_treebank
 from pipeline.corpora.trees import leaves, to_line
+from pipeline.encodings import START_BYTES, refuse_other_encodings
+from pipeline.errors import naming_full_disk
 from pipeline.files import READ_BYTES, iter_byte_lines, iter_lines
 
 Warn = Callable[[str], None]
@@ -67,13 +69,17 @@ def iter_tree_pairs(part: SourcePart, *, warn: Warn) -> Iterator[tuple[bytes, by
 
 
 def iter_side(file: SourceFile, *, warn: Warn) -> Iterator[bytes]:
-    """Yield the lines of one side as bytes, without "\\n"."""
+    """Yield the lines of one side as bytes, without "\\n".
+
+    Raises ValueError that names what a file is whose first bytes are of no UTF-8 text.
+    """
     if file.format == "sqlite":
         yield from _iter_query(file)
         return
     with open_text(file.path, file.members) as stream:
         digests = _Digests(stream) if file.text_sha256 or file.text_md5 else None
         text = io.BufferedReader(digests, 1 << 18) if digests else stream
+        refuse_other_encodings(text.peek(START_BYTES)[:START_BYTES], name=file.where)
         yield from _READERS[file.format](text, file)
         if digests:
             digests.check(file, warn)
@@ -135,9 +141,10 @@ def _database(path: str, members: tuple[str, ...]) -> Path:
     """The unpacked database, once for all queries; it is removed when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="reattend."))
     atexit.register(shutil.rmtree, folder)
-    with open_text(path, members) as stream, open(folder / "copy.db", "wb") as target:
+    copy = folder / "copy.db"
+    with open_text(path, members) as stream, naming_full_disk(copy), open(copy, "wb") as target:
         shutil.copyfileobj(stream, target, READ_BYTES)
-    return folder / "copy.db"
+    return copy
 
 
 _READERS = {

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from pipeline.config.corpus import Format, Split
 from pipeline.config.schema import Closed
-from pipeline.files import commit, write_json
+from pipeline.files import commit, sha256_of, write_json
 
 
 class SourceFile(Closed):
@@ -65,14 +65,24 @@ class Sources(Closed):
         return cls.model_validate_json(Path(path).read_bytes())
 
     def check_files(self, listed_in: str | Path) -> None:
-        """Raises ValueError naming a file that was there when `listed_in` was written."""
-        for parts in self.splits.values():
-            for file in (file for part in parts for file in part.sides.values()):
-                if not Path(file.path).exists():
-                    raise ValueError(
-                        f"{file.path}: gone since {listed_in} named it; put it back, or remove "
-                        f"{listed_in} to obtain it again"
-                    )
+        """Raises ValueError naming a file that is not what it was when `listed_in` was written."""
+        files = {
+            file.path: file
+            for parts in self.splits.values()
+            for part in parts
+            for file in part.sides.values()
+        }
+        for path, file in files.items():
+            if not Path(path).exists():
+                raise ValueError(
+                    f"{path}: gone since {listed_in} named it; put it back, or run snakemake "
+                    "again to obtain it"
+                )
+            if file.sha256 and (found := sha256_of(path)) != file.sha256:
+                raise ValueError(
+                    f"{path}: changed since {listed_in} named it; run snakemake again to look at "
+                    f"it anew: sha256 {found}, then {file.sha256}"
+                )
 
 
 def write_sources(

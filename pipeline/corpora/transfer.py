@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.corpora.meter import Meter
+from pipeline.errors import write_all
 from pipeline.files import read_json, write_json
 
 BLOCK_BYTES = 1 << 17
@@ -104,7 +105,7 @@ def _receive(
         with open(partial, "r+b" if start else "wb", buffering=0) as stream:
             stream.seek(start)
             while block:
-                stream.write(block)
+                write_all(stream, block, path=partial)
                 arrived += len(block)
                 in_window += len(block)
                 meter.add(len(block))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pipeline.corpora.archives import is_archive, list_members, open_text
 from pipeline.corpora.trees import Tree, clean, leaves, read_trees
+from pipeline.encodings import START_BYTES, refuse_other_encodings
 
 ARTICLE = re.compile(r"wsj_(\d\d)(\d\d)\.mrg", re.IGNORECASE)
 SECTION = re.compile(
@@ -38,6 +39,7 @@ def iter_treebank(
     for name, open_file in _texts(path, members, warn):
         before = counts["trees"] + counts["empty"]
         with open_file() as stream:
+            refuse_other_encodings(stream.peek(START_BYTES)[:START_BYTES], name=name)
             for tree in read_trees(stream, name=name, counts=counts):
                 try:
                     cleaned = clean(tree)

@@ -121,7 +121,10 @@ def load_devices(path: str | Path = DEVICES_FILE) -> dict[str, Device]:
         except ValidationError as error:
             problem = error.errors()[0]
             key = ".".join(["devices", str(name), *map(str, problem["loc"])])
-            raise ValueError(f"{path}: {key}: {problem['msg']}: {problem['input']!r}") from None
+            what = f"{problem['msg']}: {problem['input']!r}"
+            if problem["type"] == "missing":
+                what = "is missing; state it, as other devices of the file do"
+            raise ValueError(f"{path}: {key}: {what}") from None
     return devices
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sacrebleu.metrics.base import Metric, Score
 from sacrebleu.metrics.bleu import BLEUScore
 
+from pipeline.errors import naming_damage
 from pipeline.evaluation.bleu import format_multi_bleu, target_language, translation_metrics
 from pipeline.evaluation.brackets import (
     CUTOFF_LENGTH,
@@ -213,13 +214,19 @@ def write_statistics(path: str | Path, scored: Scored) -> None:
         np.savez_compressed(stream, **scored.statistics)
 
 
+def read_statistics(path: str | Path) -> dict[str, np.ndarray]:
+    """What `write_statistics` wrote, by metric. Raises ValueError where it is not whole."""
+    with naming_damage(path), open(path, "rb") as stream, np.load(stream) as arrays:
+        return dict(arrays)
+
+
 def compare_statistics(
     baseline: str | Path, system: str | Path, *, test: str = "randomisation", seed: int = SEED
 ) -> dict[str, Any]:
     """`compare` for two files of `write_statistics`; metrics that only one has are left out."""
-    with np.load(baseline) as first, np.load(system) as second:
-        return {
-            name: paired_test(first[name], second[name], score_of(name), test=test, seed=seed)
-            for name in first.files
-            if name in second.files
-        }
+    first, second = read_statistics(baseline), read_statistics(system)
+    return {
+        name: paired_test(first[name], second[name], score_of(name), test=test, seed=seed)
+        for name in first
+        if name in second
+    }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.evaluation.scores import score_of
+from pipeline.evaluation.scores import read_statistics, score_of
 from pipeline.evaluation.significance import SEED, SIGNIFICANT, TRIALS, randomisation_tests
 from pipeline.results.runs import Run, Summary, summarise
 
@@ -87,8 +87,12 @@ def _read(run: Run, metric: str, read: dict[Path, np.ndarray]) -> np.ndarray:
     assert run.statistics is not None
     assert run.scores is not None
     if run.statistics not in read:
-        with np.load(run.statistics) as arrays:
-            read[run.statistics] = arrays[metric]
+        arrays = read_statistics(run.statistics)
+        if metric not in arrays:
+            raise ValueError(
+                f"{run.statistics}: has no {metric}, but {', '.join(arrays)}; score that run again"
+            )
+        read[run.statistics] = arrays[metric]
     counts, lines = read[run.statistics], run.scores["lines"]
     if len(counts) != lines:
         raise ValueError(

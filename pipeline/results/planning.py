@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from pipeline.config.corpus import CorpusConfig
 from pipeline.config.loading import Project
 from pipeline.config.schema import Experiment, ModelConfig
-from pipeline.encoded import token_dtype
+from pipeline.encoded import read_array, token_dtype
 from pipeline.evaluation.cost import Lengths, counted_training_flops, forward_flops
 
 WEIGHT_BYTES = 4
@@ -94,9 +92,7 @@ def plan_corpus(config: CorpusConfig, folder: Path) -> Corpus:
     encoded = folder / "encoded" / "train"
     measured = (encoded / "src_offsets.npy").is_file()
     if measured:
-        src, tgt = (
-            np.load(encoded / f"{side}_offsets.npy", mmap_mode="r") for side in ("src", "tgt")
-        )
+        src, tgt = (read_array(encoded / f"{side}_offsets.npy") for side in ("src", "tgt"))
         lines["train"] = len(src) - 1
         mean_src, mean_tgt = float(src[-1]) / (len(src) - 1), float(tgt[-1]) / (len(tgt) - 1)
     total = sum(lines.values())

@@ -8,6 +8,8 @@ from pathlib import Path
 from pipeline.config.corpus import RawCorpus
 from pipeline.corpora.download import download_corpus
 from pipeline.corpora.sources import write_sources
+from pipeline.corpora.watched import write_watched
+from pipeline.errors import in_words
 
 
 def main() -> None:
@@ -16,6 +18,7 @@ def main() -> None:
     parser.add_argument("--data-root", default="", help="folder searched for files at hand")
     parser.add_argument("--cache", required=True, type=Path, help="folder of downloaded files")
     parser.add_argument("--output", required=True, type=Path, help="sources.json")
+    parser.add_argument("--watched", required=True, type=Path, help="output: files.json")
     parser.add_argument(
         "--offline",
         action="store_true",
@@ -33,9 +36,13 @@ def main() -> None:
             cache=arguments.cache,
             offline=arguments.offline,
         )
-    except ValueError as error:
-        sys.exit(f"download: {error}")
-    write_sources(arguments.output, step="download", corpus=arguments.corpus.name, splits=splits)
+        write_watched(
+            arguments.watched, source=arguments.corpus.source, data_root=data_root, splits=splits
+        )
+        name = arguments.corpus.name
+        write_sources(arguments.output, step="download", corpus=name, splits=splits)
+    except (ValueError, OSError) as error:
+        sys.exit(f"download: {in_words(error)}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pipeline import slurm
 from pipeline.config.schema import ModelConfig, TrainingConfig
+from pipeline.errors import in_words
 from pipeline.progress import log
 from pipeline.training.run import (
     TEMPORARY_FAILURE,
@@ -72,8 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stop.listen()
     try:
         code = run(job, names=names, output=options.output, arguments=again, stop=stop)
-    except ValueError as error:  # a setting that this machine can't follow
-        log(f"error: {error}")
+    except (ValueError, OSError) as error:  # a setting that this machine can't follow, its disk
+        log(f"error: {in_words(error)}")
         return 1
     asked = code == TEMPORARY_FAILURE and options.on_stop == "requeue"
     if asked and "RANK" not in os.environ:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.encoded import EOS_ID, SIDES, UNK_ID, token_dtype, write_array
+from pipeline.encoded import EOS_ID, SIDES, UNK_ID, read_array, token_dtype, write_array
 from pipeline.files import atomic_open, fingerprint, sha256_of
 from pipeline.progress import track
 from pipeline.subwords.shards import shard_starts
@@ -225,11 +225,11 @@ def _join(path: Path, shards: Sequence[Shard], dtype: np.dtype) -> tuple[int, in
     def parts() -> Iterator[np.ndarray]:
         nonlocal unknown
         for shard in shards:
-            part = np.load(shard.tokens)
+            part = read_array(shard.tokens, mapped=False)
             unknown += int(np.count_nonzero(part == UNK_ID))
             yield part
 
-    size = sum(len(np.load(shard.tokens, mmap_mode="r")) for shard in shards)
+    size = sum(len(read_array(shard.tokens)) for shard in shards)
     _write_parts(path, parts(), dtype, size)
     return size, unknown
 
@@ -241,7 +241,7 @@ def _join_offsets(path: Path, shards: Sequence[Shard]) -> None:
         total = 0
         yield np.zeros(1, dtype=np.int64)
         for shard in shards:
-            ends = total + np.cumsum(np.load(shard.lengths), dtype=np.int64)
+            ends = total + np.cumsum(read_array(shard.lengths, mapped=False), dtype=np.int64)
             total = int(ends[-1]) if len(ends) else total
             yield ends
 

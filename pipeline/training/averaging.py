@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from pipeline.errors import naming_damage
 from pipeline.files import sha256_of
 
 
@@ -41,7 +42,10 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
     stays one. Raises ValueError where names or shapes differ: these are not one model's.
     """
     with ExitStack() as stack:
-        files = [stack.enter_context(safe_open(path, framework="pt")) for path in paths]
+        files = []
+        for path in paths:
+            with naming_damage(path, SafetensorError):
+                files.append(stack.enter_context(safe_open(path, framework="pt")))
         names = sorted(files[0].keys())
         for path, file in zip(paths, files, strict=True):
             if sorted(file.keys()) != names:

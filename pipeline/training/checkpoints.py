@@ -20,10 +20,11 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from pipeline.errors import naming_damage, naming_full_disk
 from pipeline.files import atomic_path, read_json, sha256_of, write_json
 from pipeline.progress import log
 from pipeline.training.ranks import Rank
@@ -54,7 +55,8 @@ class Checkpoint:
         pieces = []
         for name in sorted(self.state["files"]):
             if name.startswith("optimizer-"):
-                with safe_open(self.path / name, framework="pt") as file:
+                path = self.path / name
+                with naming_damage(path, SafetensorError), safe_open(path, framework="pt") as file:
                     start, end = (int(file.metadata()[key]) for key in ("start", "end"))
                 pieces.append((start, end, self.path / name))
 
@@ -63,7 +65,10 @@ class Checkpoint:
             for first, last, path in pieces:
                 low, high = max(first, start), min(last, end)
                 if low < high:
-                    with safe_open(path, framework="pt") as file:
+                    with (
+                        naming_damage(path, SafetensorError),
+                        safe_open(path, framework="pt") as file,
+                    ):
                         parts.append(file.get_slice(moment)[low - first : high - first])
             return torch.cat(parts) if parts else torch.empty(0)
 
@@ -72,6 +77,11 @@ class Checkpoint:
 
 def folder_of(root: Path, step: int) -> Path:
     return root / f"step-{step:08d}"
+
+
+def partial_of(root: Path, step: int) -> Path:
+    """Where a checkpoint is filled before it gets its name."""
+    return root / f".{folder_of(root, step).name}.partial"
 
 
 def steps_in(root: Path) -> list[int]:
@@ -160,12 +170,14 @@ class Writer:
             if self.rank == 0:
                 then()
         except BaseException as error:  # handed to the training thread by `wait`
+            shutil.rmtree(partial_of(self.root, state["step"]), ignore_errors=True)
             self.error = error
 
     def _write(self, state, weights, moments) -> None:
         final = folder_of(self.root, state["step"])
-        partial = final.with_name(f".{final.name}.partial")
-        partial.mkdir(parents=True, exist_ok=True)
+        partial = partial_of(self.root, state["step"])
+        with naming_full_disk(final):
+            partial.mkdir(parents=True, exist_ok=True)
         if moments is not None:
             flat, start, end = moments
             slice_ = {"start": str(start), "end": str(end)}
@@ -234,6 +246,8 @@ def _flatten(data: dict[str, Any], prefix: str = ""):
 def load_weights(checkpoint: Checkpoint, model: nn.Module) -> None:
     """Set a model's parameters. Raises ValueError where names or shapes differ."""
     try:
-        model.load_state_dict(load_file(checkpoint.weights))
+        with naming_damage(checkpoint.weights, SafetensorError):
+            weights = load_file(checkpoint.weights)
+        model.load_state_dict(weights)
     except RuntimeError as error:
         raise ValueError(f"{checkpoint.weights} does not fit the model: {error}") from None

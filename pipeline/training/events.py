@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from pipeline.errors import write_all
+
 POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reflected
 
 
@@ -25,7 +27,8 @@ class EventFile:
     def __init__(self, folder: Path, *, step: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
-        self.stream = (folder / name).open("xb", buffering=0)
+        self.path = folder / name
+        self.stream = self.path.open("xb", buffering=0)
         self._write(0, _bytes(3, b"brain.Event:2"))  # file_version
         if step:
             started = _varint(1 << 3) + _varint(1)  # SessionLog.status START
@@ -46,7 +49,8 @@ class EventFile:
         # wall_time and step come first
         data = b"\x09" + struct.pack("<d", time.time()) + b"\x10" + _varint(step) + what
         length = struct.pack("<Q", len(data))
-        self.stream.write(length + masked_crc32c(length) + data + masked_crc32c(data))
+        record = length + masked_crc32c(length) + data + masked_crc32c(data)
+        write_all(self.stream, record, path=self.path)
 
 
 def masked_crc32c(data: bytes) -> bytes:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import write_all
 from pipeline.files import iter_lines, write_lines
 from pipeline.progress import log
 from pipeline.training.events import EventFile
@@ -42,7 +43,7 @@ class Metrics:
         path = folder / FILE
         if path.exists():
             write_lines(path, [line for line in iter_lines(path) if _step(line) <= step])
-        self.stream = path.open("ab", buffering=0)
+        self.path, self.stream = path, path.open("ab", buffering=0)
         self.events = EventFile(folder / "tensorboard", step=step)
 
     def __enter__(self) -> "Metrics":
@@ -63,7 +64,8 @@ class Metrics:
         if self.stream is None:
             return
         self.tokens, self.took = self.tokens + tgt_tokens, self.took + took_seconds
-        self.stream.write(json.dumps({"step": step, **values}).encode() + b"\n")
+        line = json.dumps({"step": step, **values}).encode() + b"\n"
+        write_all(self.stream, line, path=self.path)
         self.events.write(step, values)
         if "dev_perplexity" in values or time.monotonic() - self.logged > LOG_SECONDS:
             rate = self.tokens / self.took

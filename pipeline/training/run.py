@@ -3,6 +3,7 @@
 import fcntl
 import os
 import platform
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.encoded import SIDES
+from pipeline.errors import in_words, naming_full_disk
 from pipeline.files import commit, fingerprint, read_json, sha256_of, write_json
 from pipeline.gpus import claimed
 from pipeline.memory import keep_freed_memory
@@ -93,7 +95,7 @@ def run(
         facts = None if ours else finished(folder)
         if facts is None:
             if first and not ours:
-                (folder / FINISHED).unlink(missing_ok=True)  # of checkpoints since damaged
+                go_back(folder)
             if ranks.launched():
                 code = _train_here(job, sections, folder, stop)
             else:
@@ -140,8 +142,8 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path, stop: "StopSig
         log(str(interrupted))
         # srun would kill the ranks that still write their part after the first that ends with 75
         return 0 if ranks.STEP in os.environ else TEMPORARY_FAILURE
-    except (ValueError, FloatingPointError, MemoryError) as error:
-        log(f"error: {error}")
+    except (ValueError, FloatingPointError, MemoryError, OSError) as error:
+        log(f"error: {in_words(error)}")
         return 1
     finally:
         ranks.leave()
@@ -151,7 +153,8 @@ def _train_here(job: Job, sections: dict[str, Any], folder: Path, stop: "StopSig
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a training folder. Raises ValueError naming the process that trains there already."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with naming_full_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -162,9 +165,10 @@ def locked(folder: Path) -> Iterator[None]:
                 f"another job is training in this folder, {holder}; wait for it or stop it: "
                 f"{folder}"
             ) from None
-        lock.truncate(0)
-        lock.write(f"process {os.getpid()} on {platform.node()}\n")
-        lock.flush()
+        with naming_full_disk(folder / LOCK):
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()} on {platform.node()}\n")
+            lock.flush()
         yield
 
 
@@ -173,12 +177,30 @@ def finished(folder: Path) -> dict[str, Any] | None:
     if not (folder / FINISHED).exists():
         return None
     facts = read_json(folder / FINISHED)
-    for checkpoint in facts["checkpoints"]:
-        path = Path(folder / checkpoint["path"])
-        if not path.exists() or sha256_of(path) != checkpoint["sha256"]:
-            log(f"trained already, but this checkpoint is missing or damaged: {path}")
-            return None
+    for checkpoint in damaged(folder, facts):
+        path = folder / checkpoint["path"]
+        log(f"trained already, but this checkpoint is missing or damaged: {path}")
+        return None
     return facts
+
+
+def damaged(folder: Path, facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The checkpoints of a training that ended which are not as it wrote them, ascending."""
+    for checkpoint in facts["checkpoints"]:
+        path = folder / checkpoint["path"]
+        if not path.exists() or sha256_of(path) != checkpoint["sha256"]:
+            yield checkpoint
+
+
+def go_back(folder: Path) -> None:
+    """Undo the end of a training whose checkpoints were since damaged: from the first of them on,
+    nothing stays, so that it goes on from one before, or anew, and writes all of them again."""
+    if (folder / FINISHED).exists():
+        first = next(damaged(folder, read_json(folder / FINISHED)), None)
+        for path in folder.glob("step-*") if first else ():
+            if path.name >= Path(first["path"]).parts[0]:
+                shutil.rmtree(path)
+        (folder / FINISHED).unlink()
 
 
 def declare(folder: Path, facts: dict[str, Any], *, output: Path, names: dict[str, Any]) -> None:

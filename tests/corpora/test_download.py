@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import tarfile
 
 import pytest
@@ -193,3 +194,16 @@ def test_a_whole_corpus_several_files_at_once(mirror, tmp_path, project_folder):
     options["cache"] = tmp_path / "other"
     with pytest.raises(MissingFile, match=r"2 of 3 files can't be used(.|\n)*a\.tgz(.|\n)*t\.de"):
         download_corpus(config, **options)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_statement_holds_for_a_file_that_was_fetched_before_it_was_made(mirror, tmp_path, known):
+    """known: by the record of its size and time, without reading it again."""
+    url = mirror.add("a", DATA)
+    path = get(download(url), tmp_path).path
+    if not known:
+        os.utime(path, (1, 1))
+    with pytest.raises(ValueError, match=r"sub/a\.txt: not the file that the corpus needs"):
+        get(download(url, sha256="0" * 64), tmp_path)
+    assert path.read_bytes() == DATA
+    assert get(download(url, sha256=hashlib.sha256(DATA).hexdigest()), tmp_path).path == path

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.corpus import CorpusConfig, TextCorpus
+from pipeline.config.corpus import CorpusConfig, MaxDropped, TextCorpus
 from pipeline.config.loading import load_corpus
 from pipeline.corpora.prepare import first_of_each, prepare
 from pipeline.corpora.sources import SourceFile, SourcePart, Sources, write_sources
@@ -35,6 +35,7 @@ def corpus(**changes):
             "splits": {split: [part] for split in ("train", "dev", "test")},
         },
         "filters": {},
+        "max_dropped": dict.fromkeys(MaxDropped.model_fields, 1.0),
         "subwords": {"model_type": "bpe", "vocab_size": 300, "max_sentences": 1000, "seed": 1},
     }
     return CorpusConfig.model_validate(data | changes)

@@ -150,7 +150,7 @@ def test_trees_without_words_are_left_out_and_counted(tmp_path):
         ("cut.mrg", b"(S (NN a))\n(S (NP (NN", r"cut\.mrg, line 2"),
         ("empty.mrg", b"", r"empty\.mrg: no tree in the file"),
         ("latin.mrg", b"(S (NN \xe4))", r"latin\.mrg, line 1: not UTF-8"),
-        ("wide.mrg", "(S (NN a))".encode("utf-16"), r"wide\.mrg, line 1: not UTF-8"),
+        ("wide.mrg", "(S (NN a))".encode("utf-16"), r"wide\.mrg: UTF-16, not UTF-8"),
         ("notes.mrg", b"see the manual\n", r"notes\.mrg, line 1: text outside"),
     ],
 )

@@ -175,13 +175,20 @@ def test_other_white_space_is_part_of_a_word(space, tmp_path):
         (b"(S (NN a))\n()\n", r"line 2: a tree without words"),
         (b"(S (NN a))\n(S (NP))\n", r"line 2: a tree without words"),
         (b"(S (NN a))\n(S (NN \xe4pfel))\n", r"line 2: not UTF-8 at byte 7"),
-        ("(S (NN a))\n".encode("utf-16"), r"line 1: not UTF-8 at byte 0"),
+        (b"(S (NN a\xe4))\n(S (NN b))\n", r"line 1: not UTF-8 at byte 8"),
     ],
 )
 def test_damage_is_named_by_file_and_line(data, message, tmp_path):
     file = tmp_path / "damaged.mrg"
     file.write_bytes(data)
     with pytest.raises(ValueError, match=rf"damaged\.mrg, {message}"):
+        list(read_trees(file))
+
+
+def test_another_encoding_is_named(tmp_path):
+    file = tmp_path / "wide.mrg"
+    file.write_bytes("(S (NN a))\n".encode("utf-16"))
+    with pytest.raises(ValueError, match=r"wide\.mrg: UTF-16, not UTF-8; convert it: iconv"):
         list(read_trees(file))
 
 

@@ -56,7 +56,18 @@ def test_a_raw_file_that_is_gone_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     main(["--corpus", _corpus("de"), "--folder", "corpus"])
     Path("corpus/raw/dev.de").unlink()
-    told = r"corpus/raw/dev.de: gone since corpus/sources.json named it; put it back, or remove"
+    told = r"corpus/raw/dev.de: gone since corpus/sources.json named it; put it back, or run"
+    with pytest.raises(ValueError, match=told):
+        Sources.read("corpus/sources.json").check_files("corpus/sources.json")
+
+
+def test_a_raw_file_that_changed_is_named_with_both_digests(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["--corpus", _corpus("de"), "--folder", "corpus"])
+    path = Path("corpus/raw/dev.de")
+    before = sha256_of(path)
+    path.write_bytes(path.read_bytes().replace(b"e", b"f", 1))
+    told = rf"corpus/raw/dev.de: changed since .*: sha256 {sha256_of(path)}, then {before}"
     with pytest.raises(ValueError, match=told):
         Sources.read("corpus/sources.json").check_files("corpus/sources.json")
 

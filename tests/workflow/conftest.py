@@ -122,6 +122,12 @@ def add_treebank() -> Callable[..., dict]:
     return add
 
 
+@pytest.fixture(scope="session")
+def make_workspace(project_folder) -> Callable[[Path], Workspace]:
+    """Makes a workspace of the scale `tiny` in a folder."""
+    return lambda folder: make_tiny(Workspace(folder, project_folder))
+
+
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory, project_folder) -> Workspace:
     """A workspace in which `ende_base` was made; tests of a module share it in order."""

@@ -1,16 +1,40 @@
 # What the rules look up: the checked configuration, paths, and which runs stand behind a table.
+import hashlib
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
 
-# Jobs run the interpreter that runs Snakemake, whether or not its environment is activated.
-HERE = shlex.quote(str(Path(sys.executable).parent))
-SHOW_ERROR = shlex.quote(str(Path(workflow.basedir, "workflow", "show_error.sh")))
-PREFIX = f"set -euo pipefail; PATH={HERE}:$PATH; . {SHOW_ERROR}; "
-shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))  # format() undoes it
-sys.path.insert(0, workflow.basedir)
+from snakemake.resources import Resources
+from snakemake.settings.types import DeploymentMethod
+
+# The code lies where this file does, wherever Snakemake was started (-s, -d, module:).
+CODE = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
+if ":" in str(CODE):
+    sys.exit(f"Python finds no module below a path with a colon; move the code: {CODE}")
+
+
+def prefix():
+    """What every rule's shell begins with.
+
+    Jobs run the interpreter that runs Snakemake, whether or not its environment is activated; with
+    --sdm conda that of the rule's environment, though another may stand before it in PATH.
+    """
+    python = shlex.quote(str(Path(sys.executable).parent)) + ":"
+    settings = workflow.deployment_settings
+    if settings and DeploymentMethod.CONDA in settings.deployment_method:
+        python = '"${CONDA_PREFIX:+$CONDA_PREFIX/bin:}"'  # unset while one is made
+    show_error = shlex.quote(str(CODE / "workflow" / "show_error.sh"))
+    return (
+        f"set -euo pipefail; export PATH={python}$PATH"
+        f" PYTHONPATH={shlex.quote(str(CODE))}${{PYTHONPATH:+:$PYTHONPATH}}; . {show_error}; "
+    )
+
+
+shell.prefix(prefix().replace("{", "{{").replace("}", "}}"))  # format() undoes it
+sys.path.insert(0, str(CODE))
 
 from pipeline.config.command_line import settings_of
 from pipeline.config.corpus import (
@@ -20,13 +44,16 @@ from pipeline.config.corpus import (
     SubwordCorpus,
     TextCorpus,
 )
-from pipeline.config.loading import ConfigError, load_project
+from pipeline.completeness import missing
+from pipeline.config.loading import ConfigError, config_folder, load_project
+from pipeline.corpora.watched import changed, given_files
 from pipeline.machine import Machine, gpus_here, impossible
 
+CONFIG = config_folder()
 try:
     # config.yaml is read here, not by `configfile:`, so that its errors have a line.
     PROJECT = load_project(
-        "config", {**config, **settings_of(workflow.config_settings.config_args)}
+        CONFIG, {**config, **settings_of(workflow.config_settings.config_args)}
     )
 except ConfigError as error:
     # The user's mistake, not the workflow's: no trace of these lines.
@@ -38,6 +65,11 @@ R = f"results/{SCALE}"
 
 def refuse_wrong_folders():
     """Before the DAG looks into them; on a cluster the data need not be where jobs run."""
+    if found := re.search(r"\{\s*(\d\w*|n)\s*\}", os.getcwd()):
+        sys.exit(
+            f"Snakemake can't look for its locks below a name with {found[0]}; start it in "
+            f"another folder: {os.getcwd()}"
+        )
     data_root = PROJECT.config.data_root
     if data_root and not Path(data_root).expanduser().is_dir():
         sys.exit(f"data_root must be a folder: {data_root}")
@@ -55,10 +87,10 @@ def refuse_wrong_tables():
     from pipeline.results.published import load_published, load_published_layers
 
     try:
-        load_devices()
-        load_published_layers("config/paper/table1.yaml")
+        load_devices(CONFIG / "devices.yaml")
+        load_published_layers(CONFIG / "paper" / "table1.yaml")
         for table in ("table2", "table3", "table4"):
-            load_published(f"config/paper/{table}.yaml")
+            load_published(CONFIG / "paper" / f"{table}.yaml")
     except ValueError as error:
         sys.exit(str(error))
 
@@ -86,8 +118,8 @@ TABLES = ("table1", "table2", "table3", "table4")
 
 def machine_of_profile():
     """What the profile, or --set-resources, gives the rule `train`."""
-    settings = workflow.resource_settings
-    given = settings._parsed_overwrite_resources.get("train", {}).items()
+    given = workflow.resource_settings.overwrite_resources.get("train", {})
+    given = Resources.from_mapping(given).items()
     plain = {name: r.raw if r.is_evaluable() else r.value for name, r in given}
     try:
         return Machine.of(plain)
@@ -118,11 +150,82 @@ wildcard_constraints:
     table="|".join(TABLES),
 
 
+def input_path(folder, name):
+    """A file or folder of another place than the working directory, as an input may be written.
+
+    Snakemake takes braces in any input for wildcards, so a folder with some is reached by a link.
+    """
+    if folder == Path.cwd():
+        return name
+    if "{" in str(folder):
+        digest = hashlib.sha256(bytes(folder)).hexdigest()
+        link = Path(".snakemake", "links", digest[:12])
+        if not link.is_symlink():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(folder)
+        folder = link
+    return str(folder / name)
+
+
+def environment(name):
+    """A file of envs/, for `conda:`, which formats the path."""
+    path = str(CODE / "envs" / f"{name}.yaml")
+    return path.replace("{", "{{").replace("}", "}}")
+
+
 def code(*names):
     """Modules of the package, or all of a folder's, as inputs of a cheap step: an edit reruns it."""
-    paths = [Path("pipeline", name) for name in names]
+    paths = [CODE / "pipeline" / name for name in names]
     files = [sorted(p.glob("*.py")) if p.is_dir() else [p] for p in paths]
-    return [str(file) for group in files for file in group]
+    found = [str(file.relative_to(CODE)) for group in files for file in group]
+    return [input_path(CODE, name) for name in found]
+
+
+def config_file(name):
+    return input_path(CONFIG.absolute().parent, f"{CONFIG.name}/{name}")
+
+
+def whole(*outputs):
+    """An input function without inputs: a job is run again where files of its outputs are gone.
+
+    Snakemake asks only whether a folder exists. It expands inputs before it decides which jobs run.
+    """
+
+    def look(wildcards):
+        for output in outputs if workflow.is_main_process else ():
+            path = Path(R, output.format(**wildcards))
+            if path.exists() and missing(path):
+                workflow.dag.forcefiles.add(str(path))
+        return []
+
+    return look
+
+
+def given(wildcards):
+    """Files of a corpus that the user gave: their digests (changed_files), not their times, say
+    what runs again."""
+    if not PROJECT.config.data_root:
+        return []
+    root = Path(PROJECT.config.data_root).expanduser().absolute()
+    places = given_files(PROJECT.corpora[wildcards.corpus].source, root)
+    names = sorted(
+        {str(place.relative_to(root)) for place in places if place.is_file()}
+    )
+    return [ancient(input_path(root, name)) for name in names if "{" not in name]
+
+
+def changed_files(wildcards):
+    """An input function without inputs, as of `whole`: raw files that are not what they were."""
+    folder = Path(R, "corpora", wildcards.corpus)
+    if workflow.is_main_process and (folder / "files.json").exists():
+        if changed(folder / "files.json", keep=not workflow.dryrun):
+            workflow.dag.forcefiles.add(str(folder / "sources.json"))
+    return []
+
+
+def corpus_file(wildcards):
+    """Tracked by its resolved values (params), not by its time: a comment reruns nothing."""
+    return ancient(config_file(f"corpora/{wildcards.corpus}.yaml"))
 
 
 def section(value):
@@ -183,11 +286,11 @@ def corpus_path(path):
 
 
 def experiment_file(wildcards):
-    """Tracked by its resolved values (params), not by its time: a comment reruns nothing."""
+    """Tracked as a corpus file is."""
     if wildcards.run not in SEARCHED:
-        return ancient(f"config/experiments/{experiment(wildcards).name}.yaml")
+        return ancient(config_file(f"experiments/{experiment(wildcards).name}.yaml"))
     search = experiment(wildcards).name.removeprefix("search_").rpartition("_")[0]
-    return ancient(f"config/searches/{search}.yaml")
+    return ancient(config_file(f"searches/{search}.yaml"))
 
 
 def text_of(side):

@@ -3,9 +3,12 @@
 
 rule download:
     input:
-        ancient("config/corpora/{corpus}.yaml"),
+        corpus_file,
+        given=given,
+        again=changed_files,
     output:
-        "<results>/corpora/{corpus}/sources.json",
+        sources="<results>/corpora/{corpus}/sources.json",
+        watched="<results>/corpora/{corpus}/files.json",
     log:
         "<logs>/download/{corpus}.log",
     benchmark:
@@ -15,13 +18,13 @@ rule download:
     priority: corpus_importance
     localrule: True
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         corpus=corpus_section(RawCorpus),
-        data_root=PROJECT.config.data_root or "",
+        data_root=lambda wildcards: PROJECT.config.data_root or "",
     shell:
         "python -m pipeline.steps.download --corpus {params.corpus:q} --data-root {params.data_root:q}"
-        " --cache results/downloads --output {output:q} 2> >(tee {log:q} >&2)"
+        " --cache results/downloads --output {output.sources:q} --watched {output.watched:q} 2> >(tee {log:q} >&2)"
 
 
 rule downloads:
@@ -32,8 +35,9 @@ rule downloads:
 
 rule generate:
     input:
-        ancient("config/corpora/{corpus}.yaml"),
+        corpus_file,
         code=code("steps/generate.py", "corpora/grammar"),
+        again=whole("corpora/{corpus}/raw"),
     output:
         sources="<results>/corpora/{corpus}/sources.json",
         raw=directory("<results>/corpora/{corpus}/raw"),
@@ -45,7 +49,7 @@ rule generate:
         corpus="|".join(GENERATED) or "(?!)",
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         corpus=corpus_section(RawCorpus),
         folder=folder_of_output,
@@ -57,6 +61,7 @@ rule prepare:
     input:
         sources="<results>/corpora/{corpus}/sources.json",
         code=code("steps/prepare.py", "corpora"),
+        again=whole("corpora/{corpus}/text"),
     output:
         text=directory("<results>/corpora/{corpus}/text"),
         report="<results>/corpora/{corpus}/prepare.json",
@@ -66,18 +71,20 @@ rule prepare:
         "<benchmarks>/prepare/{corpus}.tsv"
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         corpus=corpus_section(TextCorpus),
     shell:
         "python -m pipeline.steps.prepare --corpus {params.corpus:q} --sources {input.sources:q}"
-        " --output {output.text:q} --report {output.report:q} 2> {log:q} || show_error {log:q}"
+        " --output {output.text:q} --report {output.report:q} 2> {log:q}"
+        " && show_warnings {log:q} || show_error {log:q}"
 
 
 rule learn_subwords:
     input:
         text="<results>/corpora/{corpus}/text",
         code=code("steps/learn_subwords.py", "subwords"),
+        again=whole("corpora/{corpus}/subwords"),
     output:
         directory("<results>/corpora/{corpus}/subwords"),
     log:
@@ -88,7 +95,7 @@ rule learn_subwords:
         corpus="|".join(GENERATED + FETCHED),
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     threads: corpus_threads
     params:
         corpus=corpus_section(SubwordCorpus),
@@ -104,6 +111,7 @@ rule encode:
         code=code(
             "steps/encode.py", "subwords", "corpora/linearise.py", "corpora/symbols.py"
         ),
+        again=whole("corpora/{corpus}/encoded"),
     output:
         directory("<results>/corpora/{corpus}/encoded"),
     log:
@@ -112,7 +120,7 @@ rule encode:
         "<benchmarks>/encode/{corpus}.tsv"
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     threads: 1
     params:
         corpus=corpus_section(Sides),
@@ -125,6 +133,7 @@ rule bucket:
     input:
         encoded="<results>/corpora/{corpus}/encoded",
         code=code("steps/bucket.py", "batching"),
+        again=whole("corpora/{corpus}/buckets"),
     output:
         directory("<results>/corpora/{corpus}/buckets"),
     log:
@@ -133,7 +142,7 @@ rule bucket:
         "<benchmarks>/bucket/{corpus}.tsv"
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     shell:
         "python -m pipeline.steps.bucket --encoded {input.encoded:q} --output {output:q} 2> {log:q} || show_error {log:q}"
 
@@ -151,6 +160,7 @@ rule card:
             "corpora/baselines.py",
             "results/card.py",
         ),
+        again=whole("corpora/{corpus}/card"),
     output:
         directory("<results>/corpora/{corpus}/card"),
     log:
@@ -158,7 +168,7 @@ rule card:
     benchmark:
         "<benchmarks>/card/{corpus}.tsv"
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         corpus=corpus_section(CorpusConfig),
     shell:

@@ -17,7 +17,7 @@ rule decode:
     group:
         "evaluate"
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     threads: 1
     resources:
         **MACHINE.evaluation(accelerators=1),
@@ -49,7 +49,7 @@ rule perplexity:
     group:
         "evaluate"
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     resources:
         **MACHINE.evaluation(accelerators=1),
         max_tokens=4096,
@@ -79,7 +79,7 @@ rule score:
     group:
         "evaluate"
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     resources:
         **MACHINE.evaluation(),
     params:
@@ -106,7 +106,7 @@ rule attention:
     benchmark:
         "<benchmarks>/attention/{sentence}.tsv"
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     params:
         text=lambda wildcards: PROJECT.scale.attention.sentences[wildcards.sentence],
     shell:

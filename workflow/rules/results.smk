@@ -15,7 +15,7 @@ rule layer_times:
     benchmark:
         "<benchmarks>/layer_times/layer_times.tsv"
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     shell:
         "python -m pipeline.steps.layer_times --output {output:q} 2> {log:q} || show_error {log:q}"
 
@@ -23,7 +23,7 @@ rule layer_times:
 rule table1:
     input:
         times="<results>/layer_times.json",
-        paper="config/paper/table1.yaml",
+        paper=config_file("paper/table1.yaml"),
         code=code("steps/table1.py", "results"),
     output:
         multiext("<results>/tables/table1", ".md", ".csv", ".tex"),
@@ -40,7 +40,7 @@ rule table1:
     priority: 50
     localrule: True
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         scale=SCALE,
         prefix=without_suffix,
@@ -53,8 +53,8 @@ rule table2:
     input:
         **table_inputs("table2"),
         statistics=[f"{f}/statistics.npz" for f in evaluations("table2")],
-        paper="config/paper/table2.yaml",
-        devices="config/devices.yaml",
+        paper=config_file("paper/table2.yaml"),
+        devices=config_file("devices.yaml"),
         code=code("steps/table2.py", "results"),
     output:
         multiext("<results>/tables/table2", ".md", ".csv", ".tex"),
@@ -71,7 +71,7 @@ rule table2:
     priority: 50
     localrule: True
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         scale=SCALE,
         reasons=reasons(),
@@ -87,8 +87,8 @@ rule table3:
     input:
         **table_inputs("table3"),
         statistics=[f"{f}/statistics.npz" for f in evaluations("table3")],
-        paper="config/paper/table3.yaml",
-        devices="config/devices.yaml",
+        paper=config_file("paper/table3.yaml"),
+        devices=config_file("devices.yaml"),
         code=code("steps/table3.py", "results"),
     output:
         multiext("<results>/tables/table3", ".md", ".csv", ".tex"),
@@ -105,7 +105,7 @@ rule table3:
     priority: 50
     localrule: True
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         scale=SCALE,
         reasons=reasons(),
@@ -121,8 +121,8 @@ rule table4:
     input:
         **table_inputs("table4"),
         statistics=[f"{f}/statistics.npz" for f in evaluations("table4")],
-        paper="config/paper/table4.yaml",
-        devices="config/devices.yaml",
+        paper=config_file("paper/table4.yaml"),
+        devices=config_file("devices.yaml"),
         code=code("steps/table4.py", "results"),
     output:
         multiext("<results>/tables/table4", ".md", ".csv", ".tex"),
@@ -139,7 +139,7 @@ rule table4:
     priority: 50
     localrule: True
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         scale=SCALE,
         reasons=reasons(),
@@ -156,9 +156,10 @@ rule figures:
         **figure_inputs(),
         texts=expand("<results>/corpora/{corpus}/text", corpus=PROJECT.corpora),
         times="<results>/layer_times.json",
-        devices="config/devices.yaml",
-        paper=expand("config/paper/{table}.yaml", table=TABLES),
+        devices=config_file("devices.yaml"),
+        paper=[config_file(f"paper/{table}.yaml") for table in TABLES],
         code=code("steps/figures.py", "results"),
+        again=whole("figures"),
     output:
         report(
             directory("<results>/figures"),
@@ -172,15 +173,16 @@ rule figures:
     benchmark:
         "<benchmarks>/figures/figures.tsv"
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         scale=SCALE,
         corpora=corpora_of_input,
+        paper=lambda wildcards: str(CONFIG / "paper"),
     shell:
         "python -m pipeline.steps.figures --scale {params.scale:q} --runs {input.runs:q}"
         " --scores {input.scores:q} --perplexities {input.perplexities:q} --times {input.times:q}"
         " --attention {input.attention:q} --corpora {params.corpora:q} --devices {input.devices:q}"
-        " --output {output:q} 2> {log:q} || show_error {log:q}"
+        " --paper {params.paper:q} --output {output:q} 2> {log:q} || show_error {log:q}"
 
 
 rule report:
@@ -194,8 +196,8 @@ rule report:
         figures="<results>/figures",
         texts=expand("<results>/corpora/{corpus}/text", corpus=PROJECT.corpora),
         cards=expand("<results>/corpora/{corpus}/card", corpus=PROJECT.corpora),
-        deviations="docs/deviations.md",
-        devices="config/devices.yaml",
+        deviations=input_path(CODE, "docs/deviations.md"),
+        devices=config_file("devices.yaml"),
         code=code("steps/report.py", "results"),
     output:
         report(
@@ -209,7 +211,7 @@ rule report:
         "<benchmarks>/report/report.tsv"
     localrule: True
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         scale=SCALE,
         corpora=corpora_of_input,

@@ -17,6 +17,7 @@ use rule average as average_setting with:
         train="<results>/search/{run}/train.json",
         subwords=corpus_path("subwords"),
         code=code("steps/average.py", "training/averaging.py", "model/folder.py"),
+        again=whole("search/{run}/average{n_average}/model"),
     output:
         directory("<results>/search/{run}/average{n_average}/model"),
     log:
@@ -90,7 +91,7 @@ rule search:
         search="|".join(PROJECT.searches) or "(?!)",
     localrule: True
     conda:
-        "../../envs/results.yaml"
+        environment("results")
     params:
         title=lambda wildcards: PROJECT.searches[wildcards.search].title,
         experiment=lambda wildcards: PROJECT.searches[wildcards.search].experiment,

@@ -25,7 +25,7 @@ rule parse_raw:
         shard=r"\d+",
     priority: corpus_importance
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     threads: 1
     resources:
         **MACHINE.evaluation(accelerators=1),
@@ -50,6 +50,7 @@ rule select_silver:
         treebank=treebank_path("text"),
         subwords=treebank_path("subwords"),
         code=code("steps/select_silver.py", "corpora/silver.py"),
+        again=whole("corpora/{corpus}/subwords"),
     output:
         sources="<results>/corpora/{corpus}/sources.json",
         silver="<results>/corpora/{corpus}/raw/silver.trees",
@@ -63,7 +64,7 @@ rule select_silver:
         corpus="|".join(SELF_TRAINED) or "(?!)",
     priority: corpus_importance
     conda:
-        "../../envs/text.yaml"
+        environment("text")
     params:
         source=lambda wildcards: section(PROJECT.corpora[wildcards.corpus].source),
     shell:

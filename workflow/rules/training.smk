@@ -9,6 +9,7 @@ rule train:
         buckets=corpus_path("buckets"),
         subwords=corpus_path("subwords"),
         twin=twin,
+        again=whole("runs/{run}/train.json", "search/{run}/train.json"),
     output:
         "<results>/runs/{run}/train.json",
     log:
@@ -18,7 +19,7 @@ rule train:
     priority: importance
     retries: RETRIES
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     threads: 1
     resources:
         **MACHINE.training(),
@@ -52,6 +53,7 @@ rule average:
         train="<results>/runs/{run}/train.json",
         subwords=corpus_path("subwords"),
         code=code("steps/average.py", "training/averaging.py", "model/folder.py"),
+        again=whole("runs/{run}/average{n_average}/model"),
     output:
         directory("<average>/model"),
     log:
@@ -62,7 +64,7 @@ rule average:
     group:
         "evaluate"
     conda:
-        "../../envs/training.yaml"
+        environment("training")
     resources:
         **MACHINE.evaluation(),
     params:
