@@ -1,7 +1,7 @@
 """Beam search beside CTranslate2, Hugging Face's generate and a plain loop: tokens a second.
 
-    python bench/decoding.py --output results/bench/decoding.json
-    python bench/decoding.py --isa avx2 --output results/bench/decoding_avx2.json
+    python -m bench.decoding --output results/bench/decoding.json
+    python -m bench.decoding --isa avx2 --output results/bench/decoding_avx2.json
 
 The base model with random weights, 37,000 pieces, beam 4, sentences of the lengths of news text;
 each output has exactly the length that its batch prescribes, the same for all engines. Every run
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.classes import CLASSES
 from pipeline.memory import peak_resident_bytes
 
 VOCAB, BEAM, BATCH = 37_000, 4, 32
@@ -36,26 +37,6 @@ ENGINES = {
     "plain_loop_fp32": ("plain", "fp32"),
 }
 SLOW = {"transformers_fp32": 6, "plain_loop_fp32": 32}  # measured on so many times fewer sentences
-
-
-def limits(onednn: str, others: str) -> dict[str, str]:
-    """Environment: of oneDNN, torch's own operators, MKL and CTranslate2."""
-    return {
-        "ONEDNN_MAX_CPU_ISA": onednn,
-        "ATEN_CPU_CAPABILITY": others.lower(),
-        "MKL_ENABLE_INSTRUCTIONS": others,
-        "CT2_FORCE_CPU_ISA": others,
-    }
-
-
-CLASSES = {
-    "native": {},
-    "avx2": limits("AVX2", "AVX2"),
-    "avx2_vnni": limits("AVX2_VNNI", "AVX2"),
-    "avx512": limits("AVX512_CORE", "AVX512"),
-    "avx512_vnni": limits("AVX512_CORE_VNNI", "AVX512"),
-    "avx512_bf16": limits("AVX512_CORE_BF16", "AVX512"),
-}
 
 
 def batches(sentences: int) -> list[tuple[list[list[int]], int]]:
@@ -203,7 +184,7 @@ def run(engine: str, *, processes: int, threads: int, sentences: int, folder: Pa
     workers = [
         subprocess.Popen(
             [
-                sys.executable, __file__, "--engine", engine, "--part", str(part), "--parts",
+                sys.executable, "-m", "bench.decoding", "--engine", engine, "--part", str(part), "--parts",
                 str(processes), "--threads", str(threads), "--sentences", str(sentences),
                 "--folder", str(folder),
             ],

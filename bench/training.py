@@ -1,10 +1,11 @@
 """Training speed and memory beside torch's nn.Transformer and Hugging Face's Marian.
 
     python -m bench.training --output results/bench/training.json
+    python -m bench.training --isa avx2 --precisions fp32 --output results/bench/training_avx2.json
 
 The base model, 37,000 pieces, about 4,096 target tokens an update, lengths as in newstest. Each
 run is a process of its own; programs are interleaved, round by round, and compared within rounds.
-Keep other load off the machine.
+Keep other load off the machine. --isa holds all programs to a lesser class of processor.
 """
 
 import argparse
@@ -17,10 +18,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench.classes import CLASSES
 from bench.training_programs import ADAM, EPS, PAIRS, SIZES, TOKENS, VOCABULARY, newstest_like
 from pipeline.batching.buckets import bucket_pairs
 from pipeline.batching.report import padding_report
 from pipeline.files import commit, write_json
+from pipeline.model.rates import processor_class
 from pipeline.progress import log
 
 PEERS = ("torch", "marian")
@@ -79,13 +82,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--size", choices=SIZES, default="base")
     parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
+    parser.add_argument("--isa", default="native", choices=list(CLASSES), help="class to hold to")
     options = parser.parse_args()
+    os.environ.update(CLASSES[options.isa])  # read when each program starts
 
     common = {"threads": options.threads, "size": options.size}
     work = {"pairs": options.pairs, "updates": options.updates, "warm_up": 1}
-    runs, rates = [], {p: [] for p in PRECISIONS}
+    runs, rates = [], {p: [] for p in options.precisions}
     for number in range(options.rounds):
-        for precision in PRECISIONS:
+        for precision in options.precisions:
             rates[precision].append(run("rate", precision=precision, **common)["flops_per_second"])
             for batches in ("same", "own") if number < options.own_rounds else ("same",):
                 for program in ("ours", *PEERS):
@@ -99,22 +105,24 @@ def main() -> None:
                     )
     rates = {p: statistics.median(found) for p, found in rates.items()}
     speed = {"key": "tgt_tokens_per_second"}
-    own = {p: ratio(runs, precision=p, batches="own", **speed) for p in PRECISIONS}
+    owned = options.precisions if options.own_rounds else ()
+    own = {p: ratio(runs, precision=p, batches="own", **speed) for p in owned}
+    of = {"precision": options.precisions[0], "batches": "same"}
     padding = padding_report(bucket_pairs(*newstest_like(PAIRS, 0)))
     write_json(
         options.output,
         {
             "ratio": {
-                "fp32_same_batches": ratio(runs, precision="fp32", batches="same", **speed),
-                "bf16_same_batches": ratio(runs, precision="bf16", batches="same", **speed),
-                "own_batching": min(own.values()),
+                **{
+                    f"{p}_same_batches": ratio(runs, precision=p, batches="same", **speed)
+                    for p in options.precisions
+                },
+                "own_batching": min(own.values(), default=None),
                 "own_batching_by_precision": own,
-                "peak_memory": ratio(
-                    runs, key="peak_memory_bytes", precision="fp32", batches="same"
-                ),
+                "peak_memory": ratio(runs, key="peak_memory_bytes", **of),
             },
             "padding": {f"at_{t}": padding[str(t)]["bucketed"] for t in (4096, 25000)},
-            "share_of_rate": {p: share_of_rate(runs, rates, p) for p in PRECISIONS},
+            "share_of_rate": {p: share_of_rate(runs, rates, p) for p in options.precisions},
             "rate_flops_per_second": rates,
             "settings": {
                 "model": SIZES[options.size],
@@ -126,6 +134,7 @@ def main() -> None:
                 "peers": "sdpa attention, fused Adam, autocast for bf16, dropout where ours is; "
                 "own batching: torch shuffles, Marian groups by length within 50 batches",
                 "machine": platform.processor() or platform.machine(),
+                "processor_class": processor_class(),
             },
             "commit": commit(),
             "runs": runs,

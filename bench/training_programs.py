@@ -22,7 +22,7 @@ from pipeline.batching.split import padded_tokens
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.encoded import EOS_ID, PAD_ID, EncodedSplit, token_dtype, write_array
 from pipeline.files import write_json
-from pipeline.memory import peak_resident_bytes
+from pipeline.memory import keep_freed_memory, peak_resident_bytes
 from pipeline.model.linear import product
 from pipeline.model.positions import sinusoids
 
@@ -121,6 +121,7 @@ def ours(folder: Path, split: EncodedSplit, size: dict[str, int], precision: str
         seed=1,
         max_tokens=4 * TOKENS,
     )
+    keep_freed_memory()  # as the step does before it trains
     trainer = loop.Trainer(job, job.sections(), folder, ranks.join("cpu"))
 
     def update(ids: np.ndarray) -> None:
