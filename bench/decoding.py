@@ -184,8 +184,8 @@ def run(engine: str, *, processes: int, threads: int, sentences: int, folder: Pa
     workers = [
         subprocess.Popen(
             [
-                sys.executable, "-m", "bench.decoding", "--engine", engine, "--part", str(part), "--parts",
-                str(processes), "--threads", str(threads), "--sentences", str(sentences),
+                sys.executable, "-m", "bench.decoding", "--engine", engine, "--part", str(part),
+                "--parts", str(processes), "--threads", str(threads), "--sentences", str(sentences),
                 "--folder", str(folder),
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
