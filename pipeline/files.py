@@ -54,7 +54,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 def atomic_folder(path: str | Path) -> Iterator[Path]:
     """As `atomic_path` for a folder of files. Raises OSError where `path` is a folder by then that
     holds something."""
-    shown, path = path, Path(path).absolute()
+    shown = path
+    path = Path(path).absolute()
     with naming_full_disk(shown):
         make_folder(path.parent)
         name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")

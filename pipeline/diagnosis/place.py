@@ -27,9 +27,9 @@ BLOCK = 1 << 16
 
 def configured(scale: str | None) -> Project:
     """The configuration that Snakemake would read here. Raises ValueError where it is wrong."""
-    from pipeline.config.loading import load_project
+    from pipeline.config.loading import config_folder, load_project
 
-    return load_project("config", {"scale": scale} if scale else {})
+    return load_project(config_folder(), {"scale": scale} if scale else {})
 
 
 def project() -> list[Finding]:

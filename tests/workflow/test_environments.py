@@ -9,8 +9,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-
-from tests.workflow.linked_environment import LOG, listed
+from linked_environment import LOG, listed
 
 ENVIRONMENTS = ("text", "training", "results")
 TARGETS = ("results/tiny/corpora/tiny/text", "results/tiny/tables/table1.md")
