@@ -11,13 +11,17 @@ import os
 import shutil
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 READ_BYTES = 1 << 20
+PACKAGE = "reattend"
+CODE = ("pipeline", "workflow", "Snakefile")  # whose changes make a commit "-dirty"
 PACKED = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -189,19 +193,39 @@ def write_manifest(
 
 
 def commit() -> str:
-    """Commit of the code that runs, "+changes" if files differ from it, "unknown" outside git."""
-    here = Path(__file__).parent
+    """Commit of the code that runs, "-dirty" where code differs from it or is not in it.
+
+    Without a repository of its own, in whatever other repository it lies: "<version>, no commit".
+    """
+    root = Path(__file__).resolve().parents[1]
     try:
-        head = _git(here, "rev-parse", "HEAD").strip()
-        changed = _git(here, "status", "--porcelain", "--untracked-files=no", "--", ".")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return f"{head}+changes" if changed.strip() else head
+        if Path(_git(root, "rev-parse", "--show-toplevel").removesuffix("\n")).samefile(root):
+            head = _git(root, "rev-parse", "HEAD").strip()
+            return f"{head}-dirty" if _git(root, "status", "--porcelain", "--", *CODE) else head
+    except (
+        OSError,
+        subprocess.CalledProcessError,
+    ):  # no git, no commit yet, a repository of others
+        pass
+    return f"{_version(root)}, no commit"
 
 
 def _git(folder: Path, *arguments: str) -> str:
+    """What git says of the repository around a folder, whichever one the environment names."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=own).stdout
+
+
+def _version(root: Path) -> str:
+    """That of pyproject.toml beside the code, else that of the installed package."""
+    project = root / "pyproject.toml"
+    if project.is_file():
+        return f"version {tomllib.loads(project.read_text(encoding='utf-8'))['project']['version']}"
+    try:
+        return f"version {metadata.version(PACKAGE)}"
+    except metadata.PackageNotFoundError:
+        return "unknown version"
 
 
 def _files_below(folder: Path) -> list[Path]:
