@@ -7,6 +7,8 @@ import signal
 import sys
 from typing import NoReturn
 
+from pipeline.progress import print_in_any_encoding
+
 COMMANDS = {
     "translate": "translate text with a trained model",
     "parse": "parse sentences with a trained parser",
@@ -28,6 +30,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; its module is imported only then. Returns the exit code."""
+    print_in_any_encoding()
     arguments = sys.argv[1:] if arguments is None else arguments
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())

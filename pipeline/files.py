@@ -214,7 +214,7 @@ def _git(folder: Path, *arguments: str) -> str:
     """What git says of the repository around a folder, whichever one the environment names."""
     own = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=own).stdout
+    return os.fsdecode(subprocess.run(command, check=True, capture_output=True, env=own).stdout)
 
 
 def _version(root: Path) -> str:

@@ -1,5 +1,6 @@
 """Progress for people: a bar on a terminal, plain lines with times in a log file; all on stderr."""
 
+import io
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -7,6 +8,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 LINE_EVERY_SECONDS = 30.0
+
+
+def print_in_any_encoding() -> None:
+    """From now on a character that the terminal's encoding lacks is printed as its escape.
+
+    Figures hold a "10⁸" or a "±" that ASCII and Latin-1 do not, whether a terminal, a pipe or a
+    file gets them.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def log(message: str) -> None:

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"warning: {path}: {warning}", file=sys.stderr)
     comparison = compare(*systems, test=args.test, seed=args.seed) if len(systems) == 2 else None
     if args.json:
-        print(json.dumps(_as_data(args, systems, comparison), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_data(args, systems, comparison), indent=2))  # ASCII, so always JSON
     else:
         print("\n".join(_table(args, systems, comparison)))
     return 0

@@ -2,14 +2,11 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
-
-import pytest
 
 # Stands for an environment in which the requirements alone are installed.
 HIDES = """
@@ -21,10 +18,6 @@ class Hider:
             raise ModuleNotFoundError(f"hidden, not in the requirements: {{name}}", name=name)
 sys.meta_path.insert(0, Hider())
 """
-SMALL = (
-    *("--lengths", "8", "16", "32", "--widths", "8", "16", "32", "--seconds-each", "0.001"),
-    *("--fixed-length", "16", "--fixed-width", "16", "--neighbourhood", "4"),
-)
 
 
 def plain_name(requirement: str) -> str:
@@ -55,19 +48,9 @@ def brought_along(project: Path) -> set[str]:
     return found
 
 
-@pytest.fixture
-def workspace(tmp_path, project_folder):
-    folder = tmp_path / "reattend"
-    for name in ("pipeline", "workflow", "config", "envs", "docs"):
-        shutil.copytree(
-            project_folder / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    shutil.copy(project_folder / "Snakefile", folder)
-    (folder / "profiles").symlink_to("workflow/profiles")
-    return folder
-
-
-def test_the_report_is_made_by_what_the_requirements_bring(workspace, tmp_path, project_folder):
+def test_the_report_is_made_by_what_the_requirements_bring(
+    with_layer_times, tmp_path, project_folder
+):
     brought = brought_along(project_folder)
     hidden = [
         module
@@ -82,17 +65,15 @@ def test_the_report_is_made_by_what_the_requirements_bring(workspace, tmp_path, 
     def call(*arguments: str) -> str:
         result = subprocess.run(
             [sys.executable, "-m", *arguments],
-            cwd=workspace, env=environment, capture_output=True, text=True,
+            cwd=with_layer_times, env=environment, capture_output=True, text=True,
         )  # fmt: skip
         assert result.returncode == 0, result.stdout + result.stderr
         return result.stdout + result.stderr
 
-    times = "results/demo/layer_times.json"
-    call("pipeline.steps.layer_times", *SMALL, "--output", times)
     table = "results/demo/tables/table1.html"
     call("snakemake", "--cores", "1", table)
     said = call("snakemake", "--cores", "1", table, "--report", "report.html")
     assert "Report created" in said
-    page = (workspace / "report.html").read_text()
+    page = (with_layer_times / "report.html").read_text()
     assert "table1.html" in page
     assert ".source .k" in page  # the colours of the rules' code

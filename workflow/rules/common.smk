@@ -22,6 +22,9 @@ from pipeline.config.corpus import (
 )
 from pipeline.config.loading import ConfigError, load_project
 from pipeline.machine import Machine, gpus_here, impossible
+from pipeline.progress import print_in_any_encoding
+
+print_in_any_encoding()
 
 try:
     # config.yaml is read here, not by `configfile:`, so that its errors have a line.
