@@ -1,13 +1,13 @@
 """Commands for people: python -m pipeline translate | parse | score | tables | plan ..."""
 
 import argparse
+import errno
 import importlib
-import os
 import signal
 import sys
 from typing import NoReturn
 
-from pipeline.progress import print_in_any_encoding
+from pipeline.progress import leave_stdout, print_in_any_encoding
 
 COMMANDS = {
     "translate": "translate text with a trained model",
@@ -42,15 +42,21 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     name = parser.parse_args(arguments[:1]).command
-    command = importlib.import_module(f"pipeline.commands.{name}")
-    own = _Parser(prog=f"python -m pipeline {name}", description=COMMANDS[name])
-    command.add_arguments(own)
     try:
-        return command.run(own.parse_args(arguments[1:]))
+        command = importlib.import_module(f"pipeline.commands.{name}")
+        own = _Parser(prog=f"python -m pipeline {name}", description=COMMANDS[name])
+        command.add_arguments(own)
+        code = command.run(own.parse_args(arguments[1:]))
+        sys.stdout.flush()  # here, so that a reader who has gone is met here too
+        return code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush to
+        leave_stdout()
         return 128 + signal.SIGPIPE
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            leave_stdout()
         what = error.strerror or error
         print(
             f"{name}: {error.filename}: {what}" if error.filename else f"{name}: {what}",

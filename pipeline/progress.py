@@ -1,6 +1,7 @@
 """Progress for people: a bar on a terminal, plain lines with times in a log file; all on stderr."""
 
 import io
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,11 @@ def print_in_any_encoding() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def leave_stdout() -> None:
+    """Once nothing can be written there any more: what is left to flush at the end goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def log(message: str) -> None:

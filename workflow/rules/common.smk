@@ -22,7 +22,7 @@ from pipeline.config.corpus import (
 )
 from pipeline.config.loading import ConfigError, load_project
 from pipeline.machine import Machine, gpus_here, impossible
-from pipeline.progress import print_in_any_encoding
+from pipeline.progress import leave_stdout, print_in_any_encoding
 
 print_in_any_encoding()
 
@@ -328,7 +328,11 @@ def show_tables():
     """Print the tables that were made, and where they lie."""
     from pipeline.commands.tables import print_tables
 
-    print_tables(Path(R) / "tables")
+    try:
+        print_tables(Path(R) / "tables")
+        sys.stdout.flush()
+    except BrokenPipeError:  # `snakemake | head`: whoever read has enough
+        leave_stdout()
 
 
 def refuse_impossible():
