@@ -1,13 +1,13 @@
 """Checks of what is given on the command line."""
 
-import math
 
-
-def at_least(least: float, **options: float | None) -> None:
-    """Raises ValueError that names the first option whose number is less, or not finite.
+def within(least: float, most: float, **options: float | None) -> None:
+    """Raises ValueError that names the first option whose number is less, more, or no number.
 
     options: by the names that argparse gives them; None where one was not given.
     """
     for name, value in options.items():
-        if value is not None and not least <= value < math.inf:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least {least:g}: {value}")
+        if value is None or least <= value <= most:
+            continue
+        bound = f"at most {most:.12g}" if value > most else f"at least {least:g}"
+        raise ValueError(f"--{name.replace('_', '-')} must be {bound}: {value}")

@@ -10,7 +10,8 @@ import json
 import sys
 from typing import Any
 
-from pipeline.commands.options import at_least
+from pipeline.commands.options import within
+from pipeline.config.bounds import MOST_RESAMPLES, MOST_SEED
 from pipeline.evaluation.brackets import score_brackets
 from pipeline.evaluation.evalb_report import evalb_report
 from pipeline.evaluation.scores import Scored, compare, score_translations, score_trees
@@ -56,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
     """
     if len(args.hypotheses) > 2:
         raise ValueError(f"--hypotheses takes one or two files: {len(args.hypotheses)}")
-    at_least(0, resamples=args.resamples, seed=args.seed)
+    within(0, MOST_RESAMPLES, resamples=args.resamples)
+    within(0, MOST_SEED, seed=args.seed)
     if 0 < args.resamples < LEAST_RESAMPLES:
         raise ValueError(
             f"--resamples must be at least {LEAST_RESAMPLES} for the ends of a 95 % interval "

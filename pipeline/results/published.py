@@ -6,11 +6,14 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from pipeline.config.loading import read_yaml
-from pipeline.config.schema import Closed, Count, Name
+from pipeline.config.schema import Checkpoints, Closed, Name
 
 Model = TypeVar("Model", bound=Closed)
 Size = Literal["n_layers", "d_model", "d_ff", "n_heads", "dropout", "max_steps"]
-Positive = Annotated[float, Field(gt=0.0)]
+Percent = Annotated[float, Field(gt=0.0, le=100.0)]
+Positive = Annotated[float, Field(gt=0.0, le=1.0e30)]  # training cost is the largest there is
+SizeValue = Annotated[float, Field(ge=0.0, le=1.0e9)]
+Power = Annotated[int, Field(ge=0, le=10)]
 
 
 class PublishedRow(Closed):
@@ -19,12 +22,12 @@ class PublishedRow(Closed):
     label: str
     group: str = Field(default="", description="row letter of Table 3, training data of Table 4")
     experiment: Name | None = None
-    tokenized_bleu: Positive | None = None
+    tokenized_bleu: Percent | None = None
     perplexity: Positive | None = None
-    bracket_f1: Positive | None = None
+    bracket_f1: Percent | None = None
     parameters: Positive | None = None
     cost_flops: Positive | None = None
-    sizes: dict[Size, float] = Field(
+    sizes: dict[Size, SizeValue] = Field(
         default={},
         description="the paper's model; what is otherwise at our scale stands in the row",
     )
@@ -42,8 +45,8 @@ class PublishedTable(Closed):
     title: str
     split: Literal["dev", "test"] = Field(description="split whose scores the table shows")
     test_set: str = Field(description="the paper's name of that split")
-    n_average: Count | None = Field(default=None, description="null takes what was decoded")
-    undertrained_below: dict[str, Positive] = Field(
+    n_average: Checkpoints | None = Field(default=None, description="null takes what was decoded")
+    undertrained_below: dict[str, Percent] = Field(
         default={}, description="scale: sacrebleu under which a row counts as undertrained there"
     )
     sections: tuple[PublishedSection, ...] = Field(strict=False)
@@ -65,8 +68,8 @@ class PublishedLayer(Closed):
     complexity: str
     sequential: str
     path: str
-    exponent_n: int = Field(description="power of n in the complexity")
-    exponent_d: int = Field(description="power of d in the complexity")
+    exponent_n: Power = Field(description="power of n in the complexity")
+    exponent_d: Power = Field(description="power of d in the complexity")
 
 
 class PublishedLayers(Closed):

@@ -4,6 +4,7 @@ import argparse
 import time
 from collections.abc import Sequence
 
+from pipeline.config.bounds import MOST_TOKENS, whole
 from pipeline.config.schema import DecodingConfig
 from pipeline.files import commit, read_lines, write_json, write_lines
 from pipeline.gpus import claimed
@@ -21,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--decoding", required=True, help="section of the experiment, JSON")
     parser.add_argument("--split", required=True)
     parser.add_argument("--test-set", required=True, help="its name, such as newstest2014")
-    parser.add_argument("--max-tokens", type=int, required=True, help="hypotheses x source tokens")
+    parser.add_argument(
+        "--max-tokens", type=whole(1, MOST_TOKENS), required=True, help="hypotheses x source tokens"
+    )
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", choices=("fp32", "bf16", "int8"), default="fp32")
     parser.add_argument("--output", required=True, help="hypotheses.txt")

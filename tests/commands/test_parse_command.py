@@ -114,6 +114,8 @@ def test_files_and_a_drawing(parser, tmp_path, monkeypatch, capfdbinary):
         ("x\n", ["--drawing", "t.svg", "--line", "2"], "--line must be from 1 to the input's 1"),
         ("\n", ["--drawing", "t.svg"], "line 1 is blank"),
         ("x\n", ["--drawing", "t.svg", "--line", "0"], "--line must be at least 1: 0"),
+        ("x\n", ["--line", "2"], "--line says which tree is drawn; give --drawing too: 2"),
+        ("x\n", ["--beam-size", "2000"], "--beam-size must be at most 1000: 2000"),
         ("x\n", ["--beam-size", "0"], "--beam-size must be at least 1: 0"),
         ("x\n", ["--device", "abacus"], "device must be auto, cpu"),
     ],
