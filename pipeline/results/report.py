@@ -1,5 +1,6 @@
 """One HTML file that holds every result of a scale and opens from disk, without a network."""
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -167,6 +168,6 @@ def _deviations(inputs: ReportInputs) -> str:
 
 
 def _split_title(source: str, *, default: str) -> tuple[str, str]:
-    """The first heading of a Markdown text, and the text without it."""
+    """The first heading of a Markdown text as plain text, and the text without it."""
     first, _, rest = source.partition("\n")
-    return (first[2:], rest) if first.startswith("# ") else (default, source)
+    return (html.unescape(first[2:]), rest) if first.startswith("# ") else (default, source)
