@@ -10,3 +10,6 @@ show_error() { code=$?; awk -v code=$code '
         sub(/^[A-Za-z_.]*(Error|Exception): /, "error: ", line[1])
         for (i = 1; i <= n; i++) print line[i]
     }' "$1" >&2; exit $code; }
+# A step writes its warnings there too (pipeline/progress.py): 2 is its log.
+exec 3>&2
+REATTEND_TERMINAL=$(stat -Lc 3:%d:%i /proc/self/fd/3) && export REATTEND_TERMINAL

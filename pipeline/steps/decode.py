@@ -11,7 +11,7 @@ from pipeline.gpus import claimed
 from pipeline.inference.device import choose_device
 from pipeline.inference.translator import BLANK, Translator, total_repairs
 from pipeline.model.folder import ModelFolder
-from pipeline.progress import log, track
+from pipeline.progress import log, track, warn
 
 
 @claimed(1)
@@ -46,8 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         outputs[index] = output
     said = sum(bool(line.strip()) for line in lines)
     if blank := said - sum(bool(output.text.strip()) for output in outputs):
-        log(
-            f"warning: blank output for {blank:,} of {said:,} lines of text; see in the dev "
+        warn(
+            f"blank output for {blank:,} of {said:,} lines of text; see in the dev "
             "perplexity of the training whether the model has learnt anything"
         )
     write_lines(options.output, (output.text for output in outputs))
