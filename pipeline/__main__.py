@@ -1,15 +1,22 @@
-"""Commands for people: python -m pipeline translate | parse | score | tables | plan ..."""
+"""Commands for people: python -m pipeline translate | parse | score | tables | plan ...
+
+The package installs the same as `reattend translate` and so on.
+"""
+
+from __future__ import annotations  # an older Python is told so by doctor
 
 import argparse
 import errno
 import importlib
 import signal
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 from pipeline.progress import leave_stdout, print_in_any_encoding
 
 COMMANDS = {
+    "doctor": "what this machine is, and whether everything can run on it",
     "translate": "translate text with a trained model",
     "parse": "parse sentences with a trained parser",
     "export": "export a trained model to Hugging Face or CTranslate2",
@@ -34,19 +41,20 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
+    program = "reattend" if Path(sys.argv[0]).stem == "reattend" else "python -m pipeline"
     parser = _Parser(
-        prog="python -m pipeline",
+        prog=program,
         description="Commands of Reattend.",
-        epilog=f"commands:\n{listing}\n\nEach explains itself: python -m pipeline COMMAND --help",
+        epilog=f"commands:\n{listing}\n\nEach explains itself: {program} COMMAND --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     name = parser.parse_args(arguments[:1]).command
     try:
         command = importlib.import_module(f"pipeline.commands.{name}")
-        own = _Parser(prog=f"python -m pipeline {name}", description=COMMANDS[name])
+        own = _Parser(prog=f"{program} {name}", description=COMMANDS[name])
         command.add_arguments(own)
-        code = command.run(own.parse_args(arguments[1:]))
+        code = int(command.run(own.parse_args(arguments[1:])))
         sys.stdout.flush()  # here, so that a reader who has gone is met here too
         return code
     except KeyboardInterrupt:

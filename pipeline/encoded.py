@@ -78,7 +78,7 @@ def read_lengths(folder: str | Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     ends = np.zeros(2, dtype=np.int64)
     for chunks in zip(*sides, strict=True):
         src, tgt = (np.diff(chunk, prepend=end) for chunk, end in zip(chunks, ends, strict=True))
-        ends = [chunk[-1] for chunk in chunks]
+        ends = np.array([chunk[-1] for chunk in chunks])
         yield src, tgt
 
 
@@ -93,7 +93,8 @@ def _read_chunks(path: Path) -> Iterator[np.ndarray]:
 
 
 def _differences(offsets: np.ndarray) -> np.ndarray:
-    return np.subtract(offsets[1:], offsets[:-1], dtype=np.int32, casting="unsafe")
+    lengths: np.ndarray = np.subtract(offsets[1:], offsets[:-1], dtype=np.int32, casting="unsafe")
+    return lengths
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:

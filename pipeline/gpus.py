@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from pipeline.progress import log
 
@@ -101,7 +102,7 @@ def _take(names: list[str], count: int, stack: ExitStack) -> list[str]:
             time.sleep(POLL_SECONDS)
 
 
-def _try(file) -> bool:
+def _try(file: IO[bytes]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,5 +1,7 @@
 """Progress for people: a bar on a terminal, plain lines with times in a log file; all on stderr."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import os

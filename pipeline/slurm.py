@@ -50,13 +50,13 @@ class Request:
     minutes: int = 0
 
 
-def ask(*command: str) -> str | None:
+def ask(*command: str, seconds: float = ASK_SECONDS) -> str | None:
     """What a command of Slurm prints; None where it is missing, fails or says nothing in time."""
     if shutil.which(command[0]) is None:
         return None
     try:
         result = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=ASK_SECONDS
+            command, capture_output=True, text=True, errors="replace", timeout=seconds
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -86,9 +86,10 @@ def jobs_of(folder: str) -> list[QueuedJob] | None:
     return [job for job in jobs if os.path.realpath(job.folder) == os.path.realpath(folder)]
 
 
-def partitions() -> list[NodeKind] | None:
-    """What the cluster has, whether it is up or not; None without Slurm here."""
-    listing = ask("sinfo", "--noheader", "--exact", "--format=%P|%D|%c|%m|%l|%G")
+def partitions(*, seconds: float = ASK_SECONDS) -> list[NodeKind] | None:
+    """What the cluster has, whether it is up or not; None without Slurm here, or where it says
+    nothing for so long."""
+    listing = ask("sinfo", "--noheader", "--exact", "--format=%P|%D|%c|%m|%l|%G", seconds=seconds)
     return None if listing is None else [node_kind(line) for line in listing.split("\n") if line]
 
 

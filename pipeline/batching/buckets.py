@@ -144,7 +144,8 @@ def _count(chunks: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
 
 
 def _keys(src: np.ndarray, tgt: np.ndarray) -> np.ndarray:
-    return (src.astype(np.int64) << SHIFT) | tgt
+    keys: np.ndarray = (src.astype(np.int64) << SHIFT) | tgt
+    return keys
 
 
 def open_buckets(folder: str | Path, split: EncodedSplit) -> Buckets:

@@ -1,4 +1,19 @@
-"""Checks of what is given on the command line."""
+"""Options of several commands, and checks of what is given."""
+
+import argparse
+from typing import get_args
+
+from pipeline.config.schema import DecodingPrecision
+
+
+def add_precision_argument(parser: argparse.ArgumentParser) -> None:
+    """--precision: what `pipeline.inference.precision.chosen_precision` takes."""
+    parser.add_argument(
+        "--precision",
+        choices=get_args(DecodingPrecision),
+        default="fp32",
+        help="of matrix products; auto measures which is fastest here (default fp32)",
+    )
 
 
 def within(least: float, most: float, **options: float | None) -> None:

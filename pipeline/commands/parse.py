@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from pipeline.commands.models import add_model_arguments, chosen_model
-from pipeline.commands.options import within
+from pipeline.commands.options import add_precision_argument, within
 from pipeline.commands.streaming import outputs_as_they_come
 from pipeline.config.bounds import MOST_BEAM_SIZE, MOST_LINES, MOST_TOKENS
 from pipeline.corpora.penn_words import escape_brackets, penn_words
@@ -49,11 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-tokens", metavar="N", type=int, default=8192, help="batch budget (default 8192)"
     )
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda (default auto)")
+    add_precision_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the trees; counts of repairs go to stderr. Raises ValueError for wrong input."""
     from pipeline.inference.device import choose_device  # torch is not needed for --help
+    from pipeline.inference.precision import chosen_precision
     from pipeline.inference.translator import Translator
     from pipeline.model.folder import ModelFolder
 
@@ -73,7 +75,9 @@ def run(args: argparse.Namespace) -> int:
         update={key: value for key, value in changes.items() if value is not None}
     )
     start = time.perf_counter()
-    translator = Translator(folder, device=choose_device(args.device))
+    device = choose_device(args.device)
+    precision = chosen_precision(args.precision, folder, device=device)
+    translator = Translator(folder, device=device, precision=precision)
     repairs: Counter[str] = Counter()
     number = repaired = 0
     drawn = None

@@ -11,7 +11,7 @@ import sys
 from contextlib import nullcontext
 
 from pipeline.commands.models import add_model_arguments, chosen_model
-from pipeline.commands.options import within
+from pipeline.commands.options import add_precision_argument, within
 from pipeline.commands.streaming import outputs_as_they_come
 from pipeline.config.bounds import MOST_BEAM_SIZE, MOST_LENGTH_PENALTY, MOST_TOKENS
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam-size", metavar="N", type=int, help="default: the model's own")
     parser.add_argument("--length-penalty", metavar="ALPHA", type=float, help="the model's own")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...")
-    parser.add_argument("--precision", choices=("fp32", "bf16", "int8"), default="fp32")
+    add_precision_argument(parser)
     parser.add_argument("--processes", metavar="N", type=int, default=1, help="over cores or GPUs")
     parser.add_argument(
         "--max-tokens", metavar="N", type=int, default=8192, help="of a batch: bounds memory"
@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Raises ValueError for a model or option that can't be used; see the module for output."""
     from pipeline.config.schema import DecodingConfig  # torch is not needed for --help
     from pipeline.inference.device import choose_device
+    from pipeline.inference.precision import chosen_precision
     from pipeline.inference.processes import TranslatorPool
     from pipeline.inference.translator import Translator
     from pipeline.model.folder import ModelFolder
@@ -60,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
     if args.nbest > 1 and "beam_size" not in changes:
         changes["beam_size"] = max(args.nbest, folder.decoding.beam_size)
     decoding = DecodingConfig.model_validate({**folder.decoding.model_dump(), **changes})
-    how = {"device": choose_device(args.device), "precision": args.precision}
+    device = choose_device(args.device)
+    precision = chosen_precision(args.precision, folder, device=device)
+    how = {"device": device, "precision": precision}
     if args.processes == 1:
         context = nullcontext(Translator(folder, **how))
     else:

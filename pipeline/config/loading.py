@@ -145,7 +145,7 @@ def reserved_names() -> set[str]:
 def _corpora(
     folder: Path, scale: Scale, scale_path: Path, found: list[str]
 ) -> dict[str, CorpusConfig]:
-    corpora = {}
+    corpora: dict[str, CorpusConfig] = {}
     for task, name in scale.tasks.items():
         stated = place(scale_path, ("tasks", task))
         try:

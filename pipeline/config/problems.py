@@ -81,7 +81,7 @@ def _words(model: type[Closed], problem: Any) -> str:
     if kind == "missing":
         return "is missing; state it"
     if kind == "value_error":
-        return problem["msg"].removeprefix("Value error, ")
+        return str(problem["msg"]).removeprefix("Value error, ")
     words = WORDS.get(kind, problem["msg"])
     if kind == "too_short" and context["min_length"] == 1:
         words = "must not be empty"

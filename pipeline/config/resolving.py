@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.config.problems import alike
 from pipeline.config.scale import Scale
+from pipeline.config.schema import Closed
 from pipeline.config.sections import SECTIONS, Divisors, ExperimentFile, Sections
 from pipeline.config.yaml_files import ConfigError, Location, place
 
@@ -112,4 +113,5 @@ def _divide(
 
 def _stated(sections: Sections | Divisors, section: str) -> dict[str, Any]:
     """The keys that a section of a scale states, as plain data."""
-    return getattr(sections, section).model_dump(exclude_unset=True)
+    stated: Closed = getattr(sections, section)
+    return stated.model_dump(exclude_unset=True)

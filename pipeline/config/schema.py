@@ -23,6 +23,7 @@ def distinct(values: tuple[T, ...]) -> tuple[T, ...]:
 
 Task = Literal["en-de", "en-fr", "parsing", "parsing-silver"]
 Table = Literal["table2", "table3", "table4"]
+DecodingPrecision = Literal["auto", "fp32", "bf16", "int8"]  # a command's, not an experiment's
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Width = Annotated[int, Field(ge=1, le=bounds.MOST_WIDTH)]
 Steps = Annotated[int, Field(ge=1, le=bounds.MOST_STEPS)]
@@ -100,8 +101,9 @@ class TrainingConfig(Closed):
     tokens_per_step: Annotated[int, Field(ge=1, le=bounds.MOST_TOKENS)] = Field(
         description="tokens of an update on the larger side, padding not counted (section 5.1)"
     )
-    precision: Literal["fp32", "bf16"] = Field(
-        description="of the matrix products; weights, gradients and optimiser state stay fp32"
+    precision: Literal["fp32", "bf16", "auto"] = Field(
+        description="of the matrix products; weights, gradients and optimiser state stay fp32; "
+        "auto: bf16 where the device that trains multiplies it natively, else fp32"
     )
     clip_norm: Annotated[float, Field(gt=0.0, le=1.0e6)] | None = Field(
         description="gradient norm limit; null is the paper's"

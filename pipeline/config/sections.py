@@ -53,17 +53,17 @@ DecodingDivisors = _divisors(DecodingConfig, "DecodingDivisors")
 class Sections(Closed):
     """The keys of an experiment that are stated here."""
 
-    model: ModelSection = ModelSection()
-    training: TrainingSection = TrainingSection()
-    decoding: DecodingSection = DecodingSection()
+    model: ModelSection = ModelSection()  # type: ignore[valid-type]
+    training: TrainingSection = TrainingSection()  # type: ignore[valid-type]
+    decoding: DecodingSection = DecodingSection()  # type: ignore[valid-type]
 
 
 class Divisors(Closed):
     """By what the paper's values are divided; a fraction is an error."""
 
-    model: ModelDivisors = ModelDivisors()
-    training: TrainingDivisors = TrainingDivisors()
-    decoding: DecodingDivisors = DecodingDivisors()
+    model: ModelDivisors = ModelDivisors()  # type: ignore[valid-type]
+    training: TrainingDivisors = TrainingDivisors()  # type: ignore[valid-type]
+    decoding: DecodingDivisors = DecodingDivisors()  # type: ignore[valid-type]
 
 
 class ExperimentFile(Sections):
@@ -71,7 +71,10 @@ class ExperimentFile(Sections):
 
     extends: Name | None = Field(default=None, description="experiment whose keys it takes over")
     title: Text = Field(description="the row's label in tables and figures")
-    task: Task = Field(default=None, description="task of the paper; a scale names its corpus")
+    task: Task = Field(
+        default=None,  # type: ignore[arg-type] # the one that it extends states it
+        description="task of the paper; a scale names its corpus",
+    )
     tables: Tables = Field(description="tables that show it")
     seeds: Seeds | None = Field(
         default=None, description="seeds of this experiment; null takes those of config.yaml"

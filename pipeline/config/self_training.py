@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pipeline.config.bounds import MOST_SHARDS
-from pipeline.config.schema import BeamSize, Closed, Experiment, Lines, Name, Seed, Words
+from pipeline.config.schema import BeamSize, Closed, Experiment, Lines, Name, Seed, Task, Words
 from pipeline.config.yaml_files import ConfigError, place, read_yaml
 
 KIND = "self_training"
@@ -101,7 +101,7 @@ def needed(source: Any) -> dict[tuple[str, ...], str]:
 def check(
     folder: Path,
     corpora: Mapping[str, Any],
-    tasks: Mapping[str, str],
+    tasks: Mapping[Task, str],
     experiments: Mapping[str, Experiment],
 ) -> list[str]:
     """What is wrong with the self-trained corpora of a scale; each problem names its files.
@@ -140,7 +140,7 @@ def check(
 def _circle(
     start: str,
     corpora: Mapping[str, Any],
-    tasks: Mapping[str, str],
+    tasks: Mapping[Task, str],
     experiments: Mapping[str, Experiment],
 ) -> str:
     """How a corpus comes to be made of itself, in words; "" if it does not."""

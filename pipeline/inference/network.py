@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from pipeline.inference.grid import Grid
 from pipeline.inference.products import Precision, product
+from pipeline.memory import keep_freed_memory
 from pipeline.model.attention import MultiHeadAttention
 from pipeline.model.transformer import FeedForward, Residual, Transformer
 
@@ -101,7 +102,10 @@ class Network:
         self.config = model.config
         self.positions = model.positions
         self.table_YD = model.embedding.weight.detach()
-        columns = COLUMNS if self.device.type == "cpu" else len(self.table_YD)
+        columns = len(self.table_YD)
+        if self.device.type == "cpu":
+            columns = COLUMNS
+            keep_freed_memory()
         self.logits = [product(part, precision=precision) for part in self.table_YD.split(columns)]
         how = {"precision": precision}
         d_k = model.config.d_k

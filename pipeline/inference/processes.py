@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from pipeline.config.schema import DecodingConfig
+from pipeline.config.schema import DecodingConfig, DecodingPrecision
+from pipeline.inference.precision import chosen_precision
 from pipeline.inference.products import Precision
 from pipeline.inference.translator import Output, Planner, Translator
 from pipeline.model.folder import ModelFolder
@@ -28,12 +29,14 @@ class TranslatorPool(Planner):
         *,
         device: str | torch.device,
         processes: int,
-        precision: Precision = "fp32",
+        precision: DecodingPrecision = "fp32",
     ) -> None:
         super().__init__(folder)
+        if precision == "auto":  # here, so that all processes take the same
+            precision = chosen_precision("auto", folder, device=device)
         context = multiprocessing.get_context("spawn")
         number = context.Value("i", 0)
-        threads = max(1, len(os.sched_getaffinity(0)) // processes)
+        threads = max(1, usable_cores() // processes)
         # Ctrl-C reaches every process of a terminal; these leave it to the one that ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -61,6 +64,13 @@ class TranslatorPool(Planner):
         )
         for number, outputs in self._pool.imap_unordered(_run, jobs):
             yield from zip(batches[number].tolist(), outputs, strict=True)
+
+
+def usable_cores() -> int:
+    """Those that this process may run on, where the system tells (Linux), else the machine's."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _start(folder: ModelFolder, device: str, precision: Precision, threads: int, number) -> None:

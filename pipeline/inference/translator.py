@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from pipeline.config.schema import DecodingConfig
+from pipeline.config.schema import DecodingConfig, DecodingPrecision
 from pipeline.corpora.constraints import TreeConstraint
 from pipeline.corpora.linearise import delinearise, mend_tags
 from pipeline.corpora.trees import split_words, to_line
@@ -15,7 +15,7 @@ from pipeline.encoded import EOS_ID
 from pipeline.inference.batches import by_length, most_bytes
 from pipeline.inference.beam import Constraint, Hypothesis, beam_search
 from pipeline.inference.network import Network
-from pipeline.inference.products import Precision
+from pipeline.inference.precision import chosen_precision
 from pipeline.model.folder import ModelFolder
 from pipeline.subwords.vocabulary import SPECIAL, Vocabulary
 
@@ -91,10 +91,19 @@ class Translator(Planner):
     """A model folder ready to translate lines, or to parse them if that is what it learnt."""
 
     def __init__(
-        self, folder: ModelFolder, *, device: str | torch.device, precision: Precision = "fp32"
+        self,
+        folder: ModelFolder,
+        *,
+        device: str | torch.device,
+        precision: DecodingPrecision = "fp32",
     ) -> None:
-        """Raises ValueError where weights or vocabulary don't fit the folder's config.json."""
+        """Raises ValueError where weights or vocabulary don't fit the folder's config.json.
+
+        precision: "auto" is measured, and said on stderr; see `chosen_precision`.
+        """
         super().__init__(folder)
+        if precision == "auto":
+            precision = chosen_precision("auto", folder, device=device)
         self.network = Network(folder.load(device=device), precision=precision)
 
     def run(

@@ -30,7 +30,7 @@ class Rates:
         no L4.
         """
         device = str(train.get("device", "")).casefold()
-        bf16 = train.get("training", {}).get("precision") == "bf16"
+        bf16 = precision_of(train) == "bf16"
         names = [
             name
             for name in self.devices
@@ -64,6 +64,11 @@ class Rates:
             unknown
         )
         return "".join(parts) + "."
+
+
+def precision_of(train: Mapping[str, Any]) -> str | None:
+    """That of a run's products: what `auto` became; None where train.json says neither."""
+    return train.get("precision") or train.get("training", {}).get("precision")
 
 
 def _words(name: str, device: str) -> bool:

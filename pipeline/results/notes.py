@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.evaluation.significance import SIGNIFICANT
 from pipeline.results.comparisons import TEST
-from pipeline.results.costs import Rates
+from pipeline.results.costs import Rates, precision_of
 from pipeline.results.published import PublishedTable
 from pipeline.results.rows import of_papers_set
 from pipeline.results.runs import Manifest, Runs
@@ -82,6 +82,8 @@ def notes_of(
     elif resized:
         notes.append("Labels name the paper's models; sizes that are others here stand with them.")
     trains = [run.train for run in runs.all() if run.train and run.experiment in shown]
+    if trains:
+        notes.append(_precision_note(trains))
     if published.table == "table2" and trains:
         notes.append(rates.note(trains))
         notes.append(
@@ -110,6 +112,22 @@ def _scale_note(published: PublishedTable, scale: str, scored: list[Manifest]) -
         f"{ours}; {paper}. Another corpus and other sizes stand behind our figures, so their "
         "difference to the paper's is printed but is no measure of reproduction."
     )
+
+
+def _precision_note(trains: Sequence[Manifest]) -> str:
+    """Devices and the precision of their products; where those differ, of which rows."""
+    runs: dict[str, list[str]] = {}
+    devices: dict[str, set[str]] = {}
+    for train in trains:
+        precision = precision_of(train) or "a precision unstated"
+        device, kind = train.get("device") or "device unnamed", train.get("device_class")
+        runs.setdefault(precision, []).append(train["run"])
+        devices.setdefault(precision, set()).add(f"{device} ({kind})" if kind else device)
+    parts = [f"{p} on {', '.join(sorted(devices[p]))}" for p in sorted(runs)]
+    if len(runs) == 1:
+        return f"Trained in {parts[0]}."
+    rows = "; ".join(f"{p}: {', '.join(sorted(runs[p]))}" for p in sorted(runs))
+    return f"Trained in {' and '.join(parts)}; rows of different precisions stand here, {rows}."
 
 
 def _provenance(scored: Iterable[Manifest]) -> list[str]:

@@ -53,7 +53,8 @@ class Pace:
 def pace_of_device(
     experiment: Experiment, devices: Mapping[str, Device], *, name: str, utilisation: float | None
 ) -> Pace:
-    """By an entry of config/devices.yaml, that for bf16 where the experiment trains in bf16.
+    """By an entry of config/devices.yaml, that for bf16 where the experiment trains in bf16 or by
+    itself would (auto) on a device that has one.
 
     Of a data sheet's peak, and of the paper's rates, a share is assumed that grows with d_model;
     measured rates count whole. `utilisation` replaces the share. Raises ValueError for a device
@@ -61,7 +62,7 @@ def pace_of_device(
     """
     names = {entry.casefold(): entry for entry in devices}
     wanted = name.casefold()
-    bf16 = experiment.training.precision == "bf16"
+    bf16 = experiment.training.precision in ("bf16", "auto")
     found = (names.get(f"{wanted}{BF16}") if bf16 else None) or names.get(wanted)
     if found is None:
         raise ValueError(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.results.costs import Rates, counted_flops
+from pipeline.results.costs import Rates, counted_flops, precision_of
 from pipeline.results.html_parts import details, table
 from pipeline.results.notes import SHORT
 from pipeline.results.runs import Manifest
@@ -42,6 +42,8 @@ def _facts(train: Manifest, rates: Rates) -> list[tuple[str, str]]:
         ("steps", _count(train.get("max_steps"))),
         ("source and target tokens", _pair(train.get("src_tokens"), train.get("tgt_tokens"))),
         ("device, ranks", f"{train.get('device')}, {train.get('ranks')}"),
+        ("class of device", train.get("device_class")),
+        ("precision of products", precision_of(train)),
         ("training time", duration(train.get("elapsed_seconds"))),
         ("training energy", _energy(train)),
         ("padding", _percent(train.get("padding_share"))),

@@ -3,12 +3,14 @@
 import argparse
 import time
 from collections.abc import Sequence
+from typing import get_args
 
 from pipeline.config.bounds import MOST_TOKENS, whole
-from pipeline.config.schema import DecodingConfig
+from pipeline.config.schema import DecodingConfig, DecodingPrecision
 from pipeline.files import commit, read_lines, write_json, write_lines
 from pipeline.gpus import claimed
 from pipeline.inference.device import choose_device
+from pipeline.inference.precision import chosen_precision
 from pipeline.inference.translator import BLANK, Translator, total_repairs
 from pipeline.model.folder import ModelFolder
 from pipeline.progress import log, track, warn
@@ -26,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--max-tokens", type=whole(1, MOST_TOKENS), required=True, help="hypotheses x source tokens"
     )
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--precision", choices=("fp32", "bf16", "int8"), default="fp32")
+    parser.add_argument("--precision", choices=get_args(DecodingPrecision), default="fp32")
     parser.add_argument("--output", required=True, help="hypotheses.txt")
     parser.add_argument("--report", required=True, help="decode.json")
     options = parser.parse_args(arguments)
@@ -35,9 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     decoding = DecodingConfig.model_validate_json(options.decoding)
     folder = ModelFolder.open(options.model)
     start = time.perf_counter()
-    translator = Translator(
-        folder, device=choose_device(options.device), precision=options.precision
-    )
+    device = choose_device(options.device)
+    precision = chosen_precision(options.precision, folder, device=device)
+    translator = Translator(folder, device=device, precision=precision)
     most = translator.most_bytes(lines, decoding=decoding, max_tokens=options.max_tokens)
     log(f"memory of a batch beside the weights, at most: {most / 1e6:,.0f} MB")
     outputs = [BLANK] * len(lines)
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "split": options.split,
         "test_set": options.test_set,
         **decoding.model_dump(mode="json", exclude={"n_average"}),
-        "precision": options.precision,
+        "precision": precision,
         "sentences": len(lines),
         "tgt_tokens": sum(output.n_tokens for output in outputs),
         "seconds": round(time.perf_counter() - start, 3),

@@ -58,17 +58,20 @@ class Vocabulary:
 
     def encode(self, text: str) -> list[int]:
         """Ids of the pieces of one line, without eos_id; [] for the empty line."""
-        return self._processor.encode(text)
+        ids: list[int] = self._processor.encode(text)
+        return ids
 
     def encode_lines(self, lines: Sequence[str], *, threads: int = 1) -> list[list[int]]:
         """As `encode`, for many lines at once."""
-        return self._processor.encode(list(lines), num_threads=threads)
+        ids: list[list[int]] = self._processor.encode(list(lines), num_threads=threads)
+        return ids
 
     def encode_arrays(self, lines: Sequence[bytes], *, threads: int = 1) -> list[np.ndarray]:
         """For each line of UTF-8 an int32 array of its ids, eos_id at the end."""
-        return self._processor.encode(
+        ids: list[np.ndarray] = self._processor.encode(
             list(lines), add_eos=True, out_type="numpy", num_threads=threads
         )
+        return ids
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the pieces before the first eos_id.
@@ -82,7 +85,7 @@ class Vocabulary:
                 break
             if index not in SPECIAL and index < self.n_pieces:
                 pieces.append(int(index))
-        text = self._processor.decode(pieces)
+        text: str = self._processor.decode(pieces)
         return text.replace(SPACE, " ").replace("\n", " ")
 
     def encode_symbols(self, symbols: Iterable[str], *, words: bool = False) -> list[int]:

@@ -56,6 +56,8 @@ class Engine:
         self._norm: Tensor | None = None
         if zero_stage == 0:
             self.adam.register_step_pre_hook(self._clip)
+            # its own walks through all modules for them, each step
+            self.engine.zero_grad = self.adam.zero_grad
 
     def train_micro_batch(self, *arguments: Tensor, last: bool) -> None:
         """Forward and backward; `last` says that the update follows."""

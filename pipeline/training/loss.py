@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from pipeline.config.schema import TrainingConfig
 from pipeline.model.likelihood import vocabulary_loss
 from pipeline.model.transformer import Transformer
 
@@ -11,14 +10,15 @@ from pipeline.model.transformer import Transformer
 class TrainedModel(nn.Module):
     """A call gives the loss of a micro-batch; sums over micro-batches are kept beside it.
 
+    precision: of the matrix products, fp32 or bf16.
     loss_sum, nll_sum: float64, smoothed loss and plain negative log-likelihood in nats.
     """
 
-    def __init__(self, model: Transformer, training: TrainingConfig) -> None:
+    def __init__(self, model: Transformer, *, label_smoothing: float, precision: str) -> None:
         super().__init__()
         self.model = model
-        self.label_smoothing = training.label_smoothing
-        self.precision = training.precision
+        self.label_smoothing = label_smoothing
+        self.precision = precision
         self.loss_sum = self.nll_sum = 0.0
 
     def forward(self, src_BS: Tensor, tgt_BT: Tensor, targets_N: Tensor, weight: float) -> Tensor:

@@ -1,11 +1,12 @@
 """The processes of one training: how they start, find each other, and end.
 
 On one machine `launch` starts them and they meet through a file. On the nodes of a Slurm job
-`launch_over_nodes` starts them by srun and they meet at a port of the first node's address.
+`launch_over_nodes` starts them by srun and they meet at a port of the first node's address, which
+rank 0 writes into a file.
 """
 
-import errno
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import torch
@@ -26,10 +28,10 @@ STOP_SECONDS = 30.0  # what ranks get to end in after one failed, before they ar
 SAVE_SECONDS = 600.0  # and after one was asked to stop: the others may be writing a checkpoint
 POLL_SECONDS = 0.2
 STORE = "REATTEND_STORE"  # path of the file through which the ranks of one machine meet
-STEP = "REATTEND_STEP"  # of ranks that srun started: the port where they meet
-PORTS = range(20_000, 30_000)  # of meetings, from the job's number on
-PORT_STRIDE = 997  # to the next choice: jobs with neighbouring numbers don't meet at one port
-BUSY_SECONDS = 120.0  # what rank 0 waits for where a connection took its port meanwhile
+STEP = "REATTEND_STEP"  # of ranks that srun started: path of the file that says where they meet
+MEETING = ".meeting-"  # its name begins so
+MEET_SECONDS = 1800.0  # a node may import torch from a file system that others keep busy
+UNHEARD = -signal.SIGTERM  # exit code of a rank that it ended before the rank could listen
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,6 @@ def take_place() -> None:
         "LOCAL_RANK": os.environ["SLURM_LOCALID"],
         "WORLD_SIZE": os.environ["SLURM_NTASKS"],
         "MASTER_ADDR": address,
-        "MASTER_PORT": os.environ[STEP],
     }
 
 
@@ -132,46 +133,43 @@ def join(device: str) -> Rank:
 
 
 def meet(rank: int, world_size: int) -> dist.TCPStore:
-    """At MASTER_PORT of the first node's own address, never of all its addresses.
+    """In a store of rank 0, at its own address MASTER_ADDR, never at all its addresses.
 
-    Raises ValueError where that port stays in use.
+    Its port is whichever the system gives: one that is chosen before it is bound may be another's
+    by then. The others learn it once it listens. Raises ValueError where they don't.
     """
-    host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    if rank != 0:
-        return dist.TCPStore(host, port, world_size, is_master=False)
-    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    deadline = time.monotonic() + BUSY_SECONDS
-    while (listener := _bound(family, address)) is None:
-        if time.monotonic() > deadline:
-            raise ValueError(f"the port where ranks meet stays in use on {host}: {port}")
+    place, patience = Path(os.environ[STEP]), timedelta(seconds=MEET_SECONDS)
+    if rank == 0:
+        family, *_, address = socket.getaddrinfo(
+            os.environ["MASTER_ADDR"], 0, type=socket.SOCK_STREAM
+        )[0]
+        listener = socket.create_server(address, family=family)
+        host, port = listener.getsockname()[:2]
+        place.write_text(f"{host} {port}\n", encoding="utf-8")
+        fd = listener.detach()
+    else:
+        (host, port), fd = _read_meeting(place), None
+    return dist.TCPStore(
+        host, port, world_size, is_master=rank == 0, timeout=patience, master_listen_fd=fd
+    )
+
+
+def _read_meeting(place: Path) -> tuple[str, int]:
+    """Host and port, once they stand there. It is opened each time: so a network file system shows
+    what another node wrote."""
+    deadline = time.monotonic() + MEET_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            told = place.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise ValueError(
+                f"checkpoints must lie in a folder that all nodes see, unlike: {place.parent}"
+            ) from None
+        if told.endswith("\n"):
+            host, port = told.split()
+            return host, int(port)
         time.sleep(POLL_SECONDS)
-    return dist.TCPStore(host, port, world_size, is_master=True, master_listen_fd=listener.detach())
-
-
-def free_port() -> int:
-    """A port of this node that nothing uses, chosen by the job's number; what systems give to
-    connections may be any port. Raises ValueError where there is none."""
-    job = int(os.environ[slurm.JOB_ID])
-    for turn in range(len(PORTS)):
-        port = PORTS[(job + PORT_STRIDE * turn) % len(PORTS)]
-        if probe := _bound(socket.AF_INET, ("", port)):
-            probe.close()
-            return port
-    raise ValueError(f"no free port between {PORTS.start} and {PORTS.stop}")
-
-
-def _bound(family: int, address: tuple) -> socket.socket | None:
-    """A socket that does not listen yet; None where the port is in use."""
-    found = socket.socket(family)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a retry may be quick
-    try:
-        found.bind(address)
-    except OSError as error:
-        found.close()
-        if error.errno != errno.EADDRINUSE:
-            raise
-        return None
-    return found
+    raise ValueError(f"rank 0 did not say within {MEET_SECONDS:.0f} s where ranks meet: {place}")
 
 
 def leave() -> None:
@@ -192,7 +190,7 @@ def launch(arguments: list[str], *, ranks: int, stop: Callable[[], bool] = lambd
 
     When `stop` says True, ranks get SIGTERM. When a rank fails, the others get it, and SIGKILL
     `STOP_SECONDS` later (`SAVE_SECONDS` where it was asked to stop); the code of the first that
-    failed is returned.
+    failed is returned, 75 for one that SIGTERM ended before it could listen.
     """
     with tempfile.TemporaryDirectory(prefix="reattend-") as folder:
         environment = os.environ | {
@@ -217,10 +215,11 @@ def launch(arguments: list[str], *, ranks: int, stop: Callable[[], bool] = lambd
 
 
 def launch_over_nodes(
-    arguments: list[str], *, nodes: int, ranks: int, stop: Callable[[], bool]
+    arguments: list[str], *, nodes: int, ranks: int, folder: Path, stop: Callable[[], bool]
 ) -> int:
     """Run `python -m <arguments>` as that many ranks on each node of this Slurm job, by srun.
 
+    folder: that all nodes see, and no other training uses; ranks learn there where they meet.
     A rank that fails ends the others at once, and so does `stop`. Slurm signals ranks directly, at
     the warning before the time limit too. Returns srun's exit code. Raises ValueError outside of a
     Slurm job.
@@ -235,7 +234,14 @@ def launch_over_nodes(
         *("--kill-on-bad-exit=1", "--wait=0", "--input=none"),
         *(sys.executable, "-m", *arguments),
     ]
-    return _wait([subprocess.Popen(command, env=os.environ | {STEP: str(free_port())})], stop)
+    for left in folder.glob(f"{MEETING}*"):  # by a launcher that was killed
+        left.unlink(missing_ok=True)
+    handle, name = tempfile.mkstemp(dir=folder.absolute(), prefix=MEETING)
+    os.close(handle)
+    try:
+        return _wait([subprocess.Popen(command, env=os.environ | {STEP: name})], stop)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _wait(processes: list[subprocess.Popen], stop: Callable[[], bool]) -> int:
@@ -243,6 +249,7 @@ def _wait(processes: list[subprocess.Popen], stop: Callable[[], bool]) -> int:
     failed, deadline, told = 0, None, False
     while True:
         codes = [process.poll() for process in processes]
+        codes = [TEMPORARY_FAILURE if code == UNHEARD else code for code in codes]
         if None not in codes:
             return failed or next((code for code in codes if code), 0)
         if not failed and (failed := next((code for code in codes if code), 0)):

@@ -116,7 +116,9 @@ def _launch(
     from pipeline.training import ranks
 
     if job.nodes > 1:
-        return ranks.launch_over_nodes(arguments, nodes=job.nodes, ranks=job.ranks, stop=stop)
+        return ranks.launch_over_nodes(
+            arguments, nodes=job.nodes, ranks=job.ranks, folder=folder, stop=stop
+        )
     with nullcontext() if job.device == "cpu" else claimed(job.ranks):
         if job.ranks > 1:
             return ranks.launch(arguments, ranks=job.ranks, stop=stop.listen())

@@ -215,12 +215,12 @@ class Slurm:
         )
         return dict(line.split() for line in result.stdout.splitlines())
 
-    def end_soon(self, job: str) -> None:
-        """Let its time limit be a whole minute since its start, and from 45 to 105 s from now:
-        Slurm looks every 30 s whether a warning is due."""
+    def end_soon(self, job: str, *, seconds: int = 45) -> None:
+        """Let its time limit be a whole minute since its start, and that long or up to a minute
+        longer from now: Slurm looks every 30 s whether a warning is due."""
         elapsed = self.run("squeue", "-h", "-j", job, "-o", "%M").strip()
-        minutes, seconds = map(int, elapsed.split(":")[-2:])
-        limit = minutes + (seconds + 45) // 60 + 1
+        minutes, elapsed_seconds = map(int, elapsed.split(":")[-2:])
+        limit = minutes + (elapsed_seconds + seconds) // 60 + 1
         self.run("scontrol", "update", f"JobId={job}", f"TimeLimit={limit}")
 
     def jobs(self) -> list[dict[str, str]]:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import psutil
 
-SAVED = "step 80 of"  # the log says so when the checkpoint of step 40 is whole
-# what srun says of itself; of a task that ended badly it says "node1: task 0: ..."
-NOT_LAUNCHED = re.compile(r"^srun: error: (?!\S+: tasks? )", re.M)
+SAVED = "step 120 of"  # the log says so after step 80 waited for the checkpoint of step 40
+WARNING = 100  # seconds before its time limit in which a training on a busy machine can save
 PATIENCE = 450.0  # seconds, for a busy machine; a quiet one needs a tenth
 
 
@@ -61,27 +60,18 @@ class Submission:
         return [job for job in self.cluster.jobs() if job["comment"] == comment]
 
     def states(self, seed: int) -> list[str]:
-        """Of one training's jobs, oldest first; not of those that Slurm itself could not launch."""
-        logs = self._logs(seed)
-        return [
-            job["state"]
-            for job in self.jobs(seed)
-            if not (job["state"] == "FAILED" and NOT_LAUNCHED.search(logs.get(job["id"], "")))
-        ]
+        """Of one training's jobs, oldest first."""
+        return [job["state"] for job in self.jobs(seed)]
 
     def told(self, *seeds: int) -> str:
         """What jobs that did not end well said: Slurm's logs, then those of the trainings."""
+        logs = self.workspace.folder / ".snakemake" / "slurm_logs" / "rule_train"
         texts = [
-            f"job {number}:\n{text}"
+            f"job {path.stem}:\n{path.read_text()}"
             for seed in seeds
-            for number, text in sorted(self._logs(seed).items())
+            for path in sorted(logs.glob(f"*-seed{seed}/*.log"))
         ]
         return "\n".join([*texts, *(log_of(self.workspace, seed) for seed in seeds)])
-
-    def _logs(self, seed: int) -> dict[str, str]:
-        """Slurm's log of each job of a training that did not end well, by the job's number."""
-        logs = self.workspace.folder / ".snakemake" / "slurm_logs" / "rule_train"
-        return {path.stem: path.read_text() for path in logs.glob(f"*-seed{seed}/*.log")}
 
     def catch(self, *seeds: int, text: str = SAVED, rank: int = -1) -> list["Caught"]:
         """Freeze each training once its log says so: one rank of it, the last by default."""

@@ -48,6 +48,24 @@ def test_from_a_file_and_several_processes(call, model, tmp_path):
     assert once == call(model, "--input", tmp_path / "text", "--processes", "2")[1]
 
 
+def test_precision_auto_says_once_what_it_took(call, model):
+    for processes in ("1", "2"):
+        code, lines, err = call(
+            model, "--precision", "auto", "--processes", processes, given=b"a\n"
+        )
+        assert (code, len(lines)) == (0, 1)
+        assert re.fullmatch(r"[\d:]+ precision auto, .*fp32 \d+.*; takes: (fp32|bf16|int8)\n", err)
+
+
+def test_bf16_that_is_slow_here_is_one_warning(call, model, monkeypatch):
+    rates = (("fp32", 58.0), ("bf16", 5.0))
+    monkeypatch.setattr("pipeline.model.rates._product_rates", lambda kind, index: rates)
+    code, lines, err = call(model, "--precision", "bf16", "--processes", "2", given=b"a dog\n")
+    assert (code, len(lines)) == (0, 1)
+    assert "warning, bf16 products run at 5 GFLOP/s here, fp32 at 58; take" in err
+    assert err.count("\n") == 1
+
+
 def test_nbest(call, model):
     code, lines, _ = call(model, "--nbest", "2", "--beam-size", "4", given=b"the fox\n\na dog\n")
     assert code == 0

@@ -8,6 +8,8 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 # Stands for an environment in which the requirements alone are installed.
 HIDES = """
 import sys
@@ -20,32 +22,29 @@ sys.meta_path.insert(0, Hider())
 """
 
 
-def plain_name(requirement: str) -> str:
-    return re.sub(r"[-_.]+", "-", re.match(r"[A-Za-z0-9._-]+", requirement)[0]).lower()
-
-
-def required(project: Path) -> list[str]:
-    """What a user installs: the package's dependencies, or the file of requirements."""
-    listed = tomllib.loads((project / "pyproject.toml").read_text())["project"].get("dependencies")
-    if listed is None:
-        lines = (project / "requirements.txt").read_text().splitlines()
-        listed = [line for line in lines if line and not line.startswith("#")]
-    return listed
+def plain_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def brought_along(project: Path) -> set[str]:
-    """Names of all distributions that the requirements bring, extras left out."""
-    found, waiting = set(), [plain_name(line) for line in required(project)]
+    """Names of all distributions that installing the package brings, its own extras left out."""
+    listed = tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"]
+    found, waiting = set(), [Requirement(line) for line in listed]
     while waiting:
-        if (name := waiting.pop()) in found:
+        one = waiting.pop()
+        key = (plain_name(one.name), frozenset(one.extras))
+        if key in found:
             continue
-        found.add(name)
+        found.add(key)
         try:
-            needed = metadata.requires(name) or []
+            needed = map(Requirement, metadata.requires(one.name) or [])
         except metadata.PackageNotFoundError:  # of another platform
             continue
-        waiting += [plain_name(line) for line in needed if "extra ==" not in line]
-    return found
+        for other in needed:
+            extras = one.extras or {""}
+            if not other.marker or any(other.marker.evaluate({"extra": e}) for e in extras):
+                waiting.append(other)
+    return {name for name, _ in found}
 
 
 def test_the_report_is_made_by_what_the_requirements_bring(

@@ -25,6 +25,27 @@ def test_products_are_those_of_torch_to_their_precision(precision, shape, relu):
     assert error < ERROR[precision], error
 
 
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("lacking", ["operators", "types"])
+def test_without_packed_products_torchs_own_linear_multiplies(
+    monkeypatch, precision, relu, lacking
+):
+    def fails(*_):
+        raise RuntimeError("this type needs a processor with avx512")
+
+    monkeypatch.setattr(
+        "pipeline.model.onednn.operator", lambda name: None if lacking == "operators" else fails
+    )
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(5, 48), torch.randn(32, 48), torch.randn(32)
+    y = product(weight, bias, precision=precision, relu=relu)(x)
+    expected = F.linear(x, weight, bias)
+    expected = expected.relu() if relu else expected
+    assert y.dtype == (torch.bfloat16 if precision == "bf16" else torch.float32)
+    assert (y.float() - expected).norm() / expected.norm() < ERROR[precision]
+
+
 def test_int8_takes_zeros():
     weight = torch.zeros(8, 16)
     assert not product(weight, precision="int8")(torch.zeros(3, 16)).any()

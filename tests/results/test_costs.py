@@ -38,3 +38,9 @@ def test_a_run_finds_the_rate_of_its_device(device, precision, name):
     assert (found and found[0]) == name
     flops = RATES.flops_by_time({**train, "ranks": 4})
     assert flops == (name and 4 * 10.0 * RATES.devices[name].tflops * 1e12)
+
+
+def test_what_auto_became_decides_the_rate():
+    auto = {"device": "NVIDIA A100 80GB PCIe", "training": {"precision": "auto"}}
+    for became, name in (("bf16", "A100-bf16"), ("fp32", "A100")):
+        assert RATES.find({**auto, "precision": became})[0] == name

@@ -237,3 +237,19 @@ def test_a_wrong_published_value_names_file_and_key(tmp_path, text, message):
     )
     with pytest.raises(ValueError, match=rf"table2\.yaml: .*{message}"):
         load_published(path)
+
+
+def test_notes_name_the_precision_and_the_class_of_device(demo_scale, paths):
+    here = {"device": "cpu: Ryzen", "device_class": "x86-64 AVX2", "precision": "fp32"}
+    demo_scale.train("ende_base", **here)
+    demo_scale.train("ende_big", **here)
+    alike = build(demo_scale, paths, "table2").notes
+    assert "Trained in fp32 on cpu: Ryzen (x86-64 AVX2)." in alike
+    there = {"device": "NVIDIA H100", "device_class": "compute capability 9.0", "precision": "bf16"}
+    demo_scale.train("enfr_base", **there)
+    (mixed,) = (n for n in build(demo_scale, paths, "table2").notes if n.startswith("Trained in"))
+    assert mixed == (
+        "Trained in bf16 on NVIDIA H100 (compute capability 9.0) and fp32 on cpu: Ryzen (x86-64 "
+        "AVX2); rows of different precisions stand here, bf16: enfr_base-seed1; fp32: "
+        "ende_base-seed1, ende_big-seed1."
+    )

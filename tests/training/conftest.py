@@ -3,11 +3,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from pipeline.batching.buckets import write_buckets
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.encoded import EncodedSplit, token_dtype, write_array
 from pipeline.files import write_json
+from pipeline.training import ranks
 
 VOCABULARY = 60
 MODEL = ModelConfig(
@@ -65,6 +67,15 @@ def corpus(tmp_path_factory) -> Path:
     split = EncodedSplit.open(root / "encoded" / "train")
     write_buckets(root / "buckets", lambda: [(split.src_lengths(), split.tgt_lengths())])
     return root
+
+
+@pytest.fixture(scope="session")
+def rank():
+    """This process as the only rank; of the session, since DeepSpeed joins a process but once."""
+    torch.set_num_threads(1)
+    joined = ranks.join("cpu")
+    yield joined
+    ranks.leave()
 
 
 @pytest.fixture(scope="session")

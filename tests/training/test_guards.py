@@ -26,14 +26,6 @@ def test_learning_rate_of_the_paper():
     assert halved == pytest.approx(rate[4000] / 2)
 
 
-@pytest.fixture(scope="module")
-def rank():
-    torch.set_num_threads(1)
-    joined = ranks.join("cpu")
-    yield joined
-    ranks.leave()
-
-
 @pytest.fixture
 def job(corpus, tmp_path, model, training):
     def make(*, model_changes=None, training_changes=None, **changes) -> Job:

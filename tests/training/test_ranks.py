@@ -16,6 +16,8 @@ from pipeline.model.transformer import Transformer
 from pipeline.training.checkpoints import read_checkpoint
 from pipeline.training.ranks import launch
 
+pytestmark = pytest.mark.slow  # trainings of several ranks
+
 WHOLE, PIECES = 1000, 90  # max_tokens: one micro-batch a rank, or several
 SETTINGS = {
     1: [(0, WHOLE), (0, PIECES), (1, PIECES), (2, WHOLE), (2, PIECES)],

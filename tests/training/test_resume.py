@@ -17,6 +17,8 @@ from safetensors.torch import load_file
 
 from pipeline.files import iter_lines, read_json, read_lines
 
+pytestmark = pytest.mark.slow  # whole trainings, killed and begun again
+
 KILLS = int(os.environ.get("REATTEND_KILLS", "3"))  # 20 was run once: docs/training.md
 LONG = {"max_steps": 120, "checkpoint_interval_steps": 10, "dev_interval_steps": 60}
 

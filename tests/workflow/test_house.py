@@ -1,4 +1,4 @@
-"""The house is in order: style, import rules, Snakemake's lint, pins, and quick dry runs."""
+"""The house is in order: style, import rules, Snakemake's lint, and quick dry runs."""
 
 import re
 import subprocess
@@ -6,7 +6,6 @@ import sys
 import time
 
 import pytest
-import yaml
 
 
 def output_of(*command, cwd):
@@ -62,20 +61,6 @@ def test_bad_config_stops_before_any_job_and_names_the_key(fresh):
     assert re.search(r"table3_c_n2\.yaml:\d+: model\.n_layer: unknown key; did you mean", output)
     assert not re.search(r"Traceback|WorkflowError|common\.smk", output)
     assert not (fresh.folder / "results").exists()
-
-
-def test_pins_stand_in_one_place_and_environments_agree(project_folder):
-    lines = (project_folder / "requirements.txt").read_text().split("\n")
-    pins = {line for line in lines if line and not line.startswith("#")}
-    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
-    for path in sorted((project_folder / "envs").glob("*.yaml")):
-        text = path.read_text()
-        assert text.count("\n") <= 12, path
-        dependencies = yaml.safe_load(text)["dependencies"]
-        (packages,) = [entry["pip"] for entry in dependencies if isinstance(entry, dict)]
-        assert set(packages) <= pins, path
-    locked = set((project_folder / "constraints.txt").read_text().lower().split("\n"))
-    assert {pin.lower() for pin in pins} <= locked
 
 
 def test_snakefile_is_short_and_functions_and_rules_have_files_of_their_own(project_folder):
