@@ -24,6 +24,11 @@ rule all:
 
 onsuccess:
     show_tables()
+    show_warnings()
+
+
+onerror:
+    show_warnings()
 
 
 onstart:

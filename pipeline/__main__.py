@@ -6,12 +6,14 @@ The package installs the same as `reattend translate` and so on.
 from __future__ import annotations  # an older Python is told so by doctor
 
 import argparse
+import errno
 import importlib
-import os
 import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
+
+from pipeline.progress import leave_stdout, print_in_any_encoding
 
 COMMANDS = {
     "doctor": "what this machine is, and whether everything can run on it",
@@ -35,6 +37,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; its module is imported only then. Returns the exit code."""
+    print_in_any_encoding()
     arguments = sys.argv[1:] if arguments is None else arguments
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
@@ -47,15 +50,21 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     name = parser.parse_args(arguments[:1]).command
-    command = importlib.import_module(f"pipeline.commands.{name}")
-    own = _Parser(prog=f"{program} {name}", description=COMMANDS[name])
-    command.add_arguments(own)
     try:
-        return int(command.run(own.parse_args(arguments[1:])))
+        command = importlib.import_module(f"pipeline.commands.{name}")
+        own = _Parser(prog=f"{program} {name}", description=COMMANDS[name])
+        command.add_arguments(own)
+        code = int(command.run(own.parse_args(arguments[1:])))
+        sys.stdout.flush()  # here, so that a reader who has gone is met here too
+        return code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush to
+        leave_stdout()
         return 128 + signal.SIGPIPE
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            leave_stdout()
         what = error.strerror or error
         print(
             f"{name}: {error.filename}: {what}" if error.filename else f"{name}: {what}",

@@ -10,9 +10,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +25,9 @@ from pipeline.errors import naming_full_disk
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 READ_BYTES = 1 << 20
+STANDARD_INPUT = "-"
+PACKAGE = "reattend"
+CODE = ("pipeline", "workflow", "Snakefile")  # whose changes make a commit "-dirty"
 
 
 @contextmanager
@@ -92,8 +99,60 @@ def atomic_open(path: str | Path) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def iter_lines(source: str | Path | IO[bytes], *, name: str | None = None) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file or binary stream, without their "\\n".
+@dataclass(frozen=True)
+class Text:
+    """What stands in a file, and the hex sha256 of its bytes as they were read."""
+
+    lines: list[str]
+    sha256: str
+
+
+@contextmanager
+def open_text(name: str | Path) -> Iterator[IO[bytes]]:
+    """Bytes of a file, of a stream such as a FIFO, or of standard input for "-"."""
+    if str(name) == STANDARD_INPUT:
+        yield standard_input()
+    else:
+        with open(name, "rb") as stream:
+            yield stream
+
+
+def standard_input() -> IO[bytes]:
+    """Raises ValueError where it is closed."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; give a file, or text by a pipe")
+    return sys.stdin.buffer
+
+
+def read_text(name: str | Path) -> Text:
+    """Lines as `read_lines` has them; opened and read once, so that a stream serves as well."""
+    digest = hashlib.sha256()
+
+    def digested(stream: IO[bytes]) -> Iterator[bytes]:
+        for line in stream:
+            digest.update(line)
+            yield line
+
+    with open_text(name) as stream:
+        lines = list(iter_lines(digested(stream), name=shown_name(name)))
+    return Text(lines, digest.hexdigest())
+
+
+def shown_name(name: str | Path) -> str:
+    """How messages call what `open_text` opens."""
+    return "standard input" if str(name) == STANDARD_INPUT else str(name)
+
+
+def refuse_streams_twice(*names: str) -> None:
+    """Raises ValueError for a stream among the names that is to be read twice: it can't be."""
+    for number, name in enumerate(names):
+        twice = name in names[:number] and (name == STANDARD_INPUT or not Path(name).is_file())
+        if twice and (name == STANDARD_INPUT or Path(name).exists()):
+            raise ValueError(f"can be read once only, write it to a file first: {shown_name(name)}")
+
+
+def iter_lines(source: str | Path | Iterable[bytes], *, name: str | None = None) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file or of the lines of a binary stream, without their "\\n".
 
     A byte order mark at the start is dropped; a last line without "\\n" counts as a line.
     Raises ValueError naming the file, what it is instead of UTF-8 text and how to convert it, and
@@ -111,7 +170,7 @@ def iter_lines(source: str | Path | IO[bytes], *, name: str | None = None) -> It
             ) from None
 
 
-def iter_byte_lines(source: str | Path | IO[bytes]) -> Iterator[bytes]:
+def iter_byte_lines(source: str | Path | Iterable[bytes]) -> Iterator[bytes]:
     """As `iter_lines`, undecoded: for those who count invalid lines instead of stopping there."""
     if isinstance(source, (str, Path)):
         with open(source, "rb") as stream:
@@ -190,26 +249,46 @@ def write_manifest(
 
 
 def commit() -> str:
-    """Commit of the code that runs, "+changes" if files differ from it, "unknown" outside git."""
-    here = Path(__file__).parent
+    """Commit of the code that runs, "-dirty" where code differs from it or is not in it.
+
+    Without a repository of its own, in whatever other repository it lies: "<version>, no commit".
+    """
+    root = Path(__file__).resolve().parents[1]
     try:
-        head = _git(here, "rev-parse", "HEAD").strip()
-        changed = _git(here, "status", "--porcelain", "--untracked-files=no", "--", ".")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return f"{head}+changes" if changed.strip() else head
+        if Path(_git(root, "rev-parse", "--show-toplevel").removesuffix("\n")).samefile(root):
+            head = _git(root, "rev-parse", "HEAD").strip()
+            return f"{head}-dirty" if _git(root, "status", "--porcelain", "--", *CODE) else head
+    except (
+        OSError,
+        subprocess.CalledProcessError,
+    ):  # no git, no commit yet, a repository of others
+        pass
+    return f"{_version(root)}, no commit"
 
 
 def _git(folder: Path, *arguments: str) -> str:
+    """What git says of the repository around a folder, whichever one the environment names."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return os.fsdecode(subprocess.run(command, check=True, capture_output=True, env=own).stdout)
+
+
+def _version(root: Path) -> str:
+    """That of pyproject.toml beside the code, else that of the installed package."""
+    project = root / "pyproject.toml"
+    if project.is_file():
+        return f"version {tomllib.loads(project.read_text(encoding='utf-8'))['project']['version']}"
+    try:
+        return f"version {metadata.version(PACKAGE)}"
+    except metadata.PackageNotFoundError:
+        return "unknown version"
 
 
 def _files_below(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.is_file())
 
 
-def _name(source: str | Path | IO[bytes]) -> str:
+def _name(source: str | Path | Iterable[bytes]) -> str:
     return str(source) if isinstance(source, (str, Path)) else str(getattr(source, "name", "input"))
 
 

@@ -37,7 +37,9 @@ def _of_driver() -> list[str]:
     if shutil.which("nvidia-smi") is None:
         return []
     try:
-        result = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60)
+        result = subprocess.run(
+            ["nvidia-smi", "-L"], capture_output=True, text=True, errors="replace", timeout=60
+        )
     except subprocess.TimeoutExpired:
         return []
     found: list[str] = []

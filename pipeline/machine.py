@@ -14,6 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline import gpus, slurm
+from pipeline.config.bounds import MOST_NODES, MOST_RANKS, MOST_TOKENS, WEEK_SECONDS
+
+LIMITS = {
+    "nodes": (1, MOST_NODES),
+    "ranks": (1, MOST_RANKS),
+    "warning_seconds": (0, WEEK_SECONDS),
+    "retries": (0, 1_000),
+    "max_tokens": (1, MOST_TOKENS),
+}
 
 
 @dataclass(frozen=True)
@@ -31,11 +40,11 @@ class Machine:
     def of(cls, given: Mapping[str, Any]) -> "Machine":
         """From all resources that a profile sets. Raises ValueError naming one that can't be."""
         values = {name: given[name] for name in cls.__dataclass_fields__ if name in given}
-        for name, least in (("nodes", 1), ("ranks", 1), ("warning_seconds", 0), ("retries", 0)):
-            value = values.get(name, least)
-            if not isinstance(value, int) or value < least:
+        for name, (least, most) in LIMITS.items():
+            value = given.get(name, least)
+            if not isinstance(value, int) or not least <= value <= most:
                 raise ValueError(
-                    f"{name} of rule train must be a whole number, at least {least}: {value}"
+                    f"{name} of rule train must be a whole number from {least} to {most}: {value}"
                 )
         zero_stage = given.get("zero_stage", 0)
         if zero_stage not in (0, 1, 2):

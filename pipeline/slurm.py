@@ -55,7 +55,9 @@ def ask(*command: str, seconds: float = ASK_SECONDS) -> str | None:
     if shutil.which(command[0]) is None:
         return None
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+        result = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=seconds
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return result.stdout if result.returncode == 0 else None

@@ -22,5 +22,6 @@ show_error() {
     printf '%s\n' "$said" >&2
     exit $code
 }
-# `&& show_warnings LOG` before that: what a step warned of, on the terminal too.
-show_warnings() { sed -n 's/^[0-9:]\{8\} \(warning: \)/\1/p' "$1" >&2; }
+# A step writes its warnings there too (pipeline/progress.py): 2 is its log.
+exec 3>&2
+REATTEND_TERMINAL=$(stat -Lc 3:%d:%i /proc/self/fd/3) && export REATTEND_TERMINAL

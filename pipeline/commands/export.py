@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from pipeline.commands.models import add_model_arguments, chosen_model
-from pipeline.files import iter_lines
+from pipeline.files import iter_lines, open_text, shown_name
 
 PACKAGES = {"transformers": "transformers", "ctranslate2": "ctranslate2"}
 SENTENCES = (
@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--output must be a new or an empty folder: {args.output}")
     lines = list(SENTENCES)
     if args.sentences:
-        lines = [line for line in islice(iter_lines(args.sentences), MOST_SENTENCES) if line]
+        with open_text(args.sentences) as stream:
+            given = iter_lines(stream, name=shown_name(args.sentences))
+            lines = [line for line in islice(given, MOST_SENTENCES) if line]
     folder = ModelFolder.open(chosen_model(args))
     installed = find_spec(package) is not None
     if args.format == "transformers":

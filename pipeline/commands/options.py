@@ -1,7 +1,6 @@
 """Options of several commands, and checks of what is given."""
 
 import argparse
-import math
 from typing import get_args
 
 from pipeline.config.schema import DecodingPrecision
@@ -17,11 +16,13 @@ def add_precision_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def at_least(least: float, **options: float | None) -> None:
-    """Raises ValueError that names the first option whose number is less, or not finite.
+def within(least: float, most: float, **options: float | None) -> None:
+    """Raises ValueError that names the first option whose number is less, more, or no number.
 
     options: by the names that argparse gives them; None where one was not given.
     """
     for name, value in options.items():
-        if value is not None and not least <= value < math.inf:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least {least:g}: {value}")
+        if value is None or least <= value <= most:
+            continue
+        bound = f"at most {most:.12g}" if value > most else f"at least {least:g}"
+        raise ValueError(f"--{name.replace('_', '-')} must be {bound}: {value}")

@@ -13,8 +13,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from pipeline.commands.models import add_model_arguments, chosen_model
-from pipeline.commands.options import add_precision_argument, at_least
+from pipeline.commands.options import add_precision_argument, within
 from pipeline.commands.streaming import outputs_as_they_come
+from pipeline.config.bounds import MOST_BEAM_SIZE, MOST_LINES, MOST_TOKENS
 from pipeline.corpora.penn_words import escape_brackets, penn_words
 from pipeline.corpora.trees import parse_tree, split_words
 from pipeline.files import atomic_open, write_lines
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--drawing", metavar="FILE.svg", help="draw the tree of one line as SVG")
     parser.add_argument(
-        "--line", metavar="N", type=int, default=1, help="line that is drawn (default 1)"
+        "--line", metavar="N", type=int, help="line that --drawing draws (default 1)"
     )
     parser.add_argument(
         "--constrained",
@@ -58,7 +59,12 @@ def run(args: argparse.Namespace) -> int:
     from pipeline.inference.translator import Translator
     from pipeline.model.folder import ModelFolder
 
-    at_least(1, beam_size=args.beam_size, max_tokens=args.max_tokens, line=args.line)
+    within(1, MOST_BEAM_SIZE, beam_size=args.beam_size)
+    within(1, MOST_TOKENS, max_tokens=args.max_tokens)
+    within(1, MOST_LINES, line=args.line)
+    if args.line is not None and not args.drawing:
+        raise ValueError(f"--line says which tree is drawn; give --drawing too: {args.line}")
+    line = args.line or 1
     if args.output and Path(args.output).resolve() == Path(args.input).resolve():
         raise ValueError(f"--output must be another file than --input: {args.output}")
     folder = ModelFolder.open(chosen_model(args))
@@ -90,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
                 out.write(f"{output.text}\n".encode())
                 repairs.update(output.repairs)
                 repaired += bool(output.repairs)
-                if number == args.line:
+                if number == line:
                     drawn = output.text
             out.flush()
     log(f"sentences: {number}, seconds: {time.perf_counter() - start:.1f}")
@@ -98,11 +104,9 @@ def run(args: argparse.Namespace) -> int:
     log(f"sentences repaired: {repaired}{listing}")
     if args.drawing:
         if drawn is None:
-            raise ValueError(f"--line must be from 1 to the input's {number} lines: {args.line}")
+            raise ValueError(f"--line must be from 1 to the input's {number} lines: {line}")
         if not drawn:
-            raise ValueError(
-                f"line {args.line} is blank and has no tree to draw; choose another --line"
-            )
+            raise ValueError(f"line {line} is blank and has no tree to draw; choose another --line")
         svg = tree_svg(parse_tree(drawn))
         write_lines(args.drawing, svg.removesuffix("\n").split("\n"))
     return 0

@@ -2,11 +2,12 @@
 
 import argparse
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from pipeline.commands.options import within
+from pipeline.config.bounds import MOST_DEVICES, MOST_TFLOPS
 from pipeline.config.loading import Project, config_folder, load_project
 from pipeline.evaluation.cost import Device, load_devices
 from pipeline.results.pace import (
@@ -20,12 +21,14 @@ from pipeline.results.pace import (
 from pipeline.results.planning import Corpus, Plan, download_bytes, plan_project
 
 MIB, GIB = 1 << 20, 1 << 30
+LEAST_RATE = 1e-6  # of a device in TFLOPS, or a share of it
+DEVICE = "h100"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", help="demo, lab, paper ... (default: config.yaml's)")
     parser.add_argument("--gpus", type=int, default=8, help="devices that train (default 8)")
-    parser.add_argument("--device", default="h100", help="name in config/devices.yaml")
+    parser.add_argument("--device", help=f"name in config/devices.yaml (default {DEVICE})")
     parser.add_argument("--tflops", type=float, help="rate you measured, for one device")
     parser.add_argument(
         "--like", type=Path, metavar="TRAIN_JSON", help="take the rate that this run reached"
@@ -43,15 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan to stdout. Raises ValueError for a device or a number that makes no sense."""
-    if args.gpus < 1:
-        raise ValueError(f"--gpus must be 1 or more: {args.gpus}")
-    for option, value in (("--tflops", args.tflops), ("--utilisation", args.utilisation)):
-        if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"{option} must be above 0: {value}")
+    within(1, MOST_DEVICES, gpus=args.gpus)
+    within(LEAST_RATE, MOST_TFLOPS, tflops=args.tflops)
+    within(LEAST_RATE, 1, utilisation=args.utilisation)
+    _refuse_two_rates(args)
     project = load_project(args.config, {"scale": args.scale} if args.scale else {})
     devices = load_devices(args.config / "devices.yaml")
     plans, corpora = plan_project(project, results=args.results)
-    paces = {plan.experiment: _pace(project, plan.experiment, devices, args) for plan in plans}
+    reached = pace_of_run(args.like) if args.like else None
+    paces = {
+        plan.experiment: reached or _pace(project, plan.experiment, devices, args) for plan in plans
+    }
     if args.json:
         data = {
             "experiments": [
@@ -72,15 +77,31 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_two_rates(args: argparse.Namespace) -> None:
+    """Of what says how fast a device is only one can be followed."""
+    given = [
+        f"--{name} {value}"
+        for name in ("device", "tflops", "like")
+        if (value := getattr(args, name)) is not None
+    ]
+    if len(given) > 1:
+        raise ValueError(f"give one of --device, --tflops and --like: {' '.join(given)}")
+    if args.like and args.utilisation is not None:
+        raise ValueError(
+            f"--like takes the rate that a run reached, of which there is no share; leave it out: "
+            f"--utilisation {args.utilisation}"
+        )
+
+
 def _pace(
     project: Project, experiment: str, devices: Mapping[str, Device], args: argparse.Namespace
 ) -> Pace:
-    if args.like:
-        return pace_of_run(args.like)
     settings = project.experiments[experiment]
     if args.tflops:
         return pace_of_rate(settings, tflops=args.tflops, utilisation=args.utilisation)
-    return pace_of_device(settings, devices, name=args.device, utilisation=args.utilisation)
+    return pace_of_device(
+        settings, devices, name=args.device or DEVICE, utilisation=args.utilisation
+    )
 
 
 def _report(

@@ -165,6 +165,7 @@ def planned(arguments: list[str]) -> str:
         [sys.executable, "-m", "snakemake", "-n", "--rerun-incomplete", *arguments],
         capture_output=True,
         text=True,
+        errors="replace",
     )
     output = result.stdout + result.stderr
     if result.returncode:

@@ -1,7 +1,8 @@
 """Score anyone's output: both BLEUs and chrF of translations, or EVALB's figures of trees.
 
 Text is plain (not tokenised, no subwords), one sentence a line; trees are bracketed with tags, one
-a line. With two hypothesis files the second is tested against the first.
+a line. Each is a file, a stream that is read once, or - for standard input. With two hypothesis
+files the second is tested against the first.
 """
 
 import argparse
@@ -9,12 +10,13 @@ import json
 import sys
 from typing import Any
 
-from pipeline.commands.options import at_least
+from pipeline.commands.options import within
+from pipeline.config.bounds import MOST_RESAMPLES, MOST_SEED
 from pipeline.evaluation.brackets import score_brackets
 from pipeline.evaluation.evalb_report import evalb_report
 from pipeline.evaluation.scores import Scored, compare, score_translations, score_trees
 from pipeline.evaluation.significance import LEAST_RESAMPLES, RESAMPLES, SEED, TESTS
-from pipeline.files import commit, read_lines, sha256_of
+from pipeline.files import Text, commit, read_text, refuse_streams_twice, shown_name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,35 +57,44 @@ def run(args: argparse.Namespace) -> int:
     """
     if len(args.hypotheses) > 2:
         raise ValueError(f"--hypotheses takes one or two files: {len(args.hypotheses)}")
-    at_least(0, resamples=args.resamples, seed=args.seed)
+    within(0, MOST_RESAMPLES, resamples=args.resamples)
+    within(0, MOST_SEED, seed=args.seed)
     if 0 < args.resamples < LEAST_RESAMPLES:
         raise ValueError(
             f"--resamples must be at least {LEAST_RESAMPLES} for the ends of a 95 % interval "
             f"(sacreBLEU takes {RESAMPLES}), or 0 for none: {args.resamples}"
         )
-    references = read_lines(args.references)
+    refuse_streams_twice(*args.hypotheses, args.references)
+    references = read_text(args.references)
     if args.evalb:
         if not args.trees or len(args.hypotheses) > 1:
             raise ValueError("--evalb lists the sentences of one file of trees: give --trees")
-        sentences = score_brackets(read_lines(args.hypotheses[0]), references, name=args.references)
+        hypotheses = read_text(args.hypotheses[0]).lines
+        sentences = score_brackets(hypotheses, references.lines, name=shown_name(args.references))
         print("\n".join(evalb_report(sentences)))
         return 0
-    systems = [_score(args, path, references) for path in args.hypotheses]
+    texts = [read_text(path) for path in args.hypotheses]
+    systems = [
+        _score(args, path, text.lines, references.lines)
+        for path, text in zip(args.hypotheses, texts, strict=True)
+    ]
     for path, scored in zip(args.hypotheses, systems, strict=True):
         for warning in scored.warnings:
-            print(f"warning: {path}: {warning}", file=sys.stderr)
+            print(f"warning: {shown_name(path)}: {warning}", file=sys.stderr)
     comparison = compare(*systems, test=args.test, seed=args.seed) if len(systems) == 2 else None
     if args.json:
-        print(json.dumps(_as_data(args, systems, comparison), indent=2, ensure_ascii=False))
+        data = _as_data(args, references, texts, systems, comparison)
+        print(json.dumps(data, indent=2))  # ASCII, so always JSON
     else:
         print("\n".join(_table(args, systems, comparison)))
     return 0
 
 
-def _score(args: argparse.Namespace, path: str, references: list[str]) -> Scored:
-    hypotheses = read_lines(path)
+def _score(
+    args: argparse.Namespace, path: str, hypotheses: list[str], references: list[str]
+) -> Scored:
     options = {
-        "names": (path, args.references),
+        "names": (shown_name(path), shown_name(args.references)),
         "resamples": args.resamples,
         "seed": args.seed,
     }
@@ -93,16 +104,20 @@ def _score(args: argparse.Namespace, path: str, references: list[str]) -> Scored
 
 
 def _as_data(
-    args: argparse.Namespace, systems: list[Scored], comparison: dict[str, Any] | None
+    args: argparse.Namespace,
+    references: Text,
+    texts: list[Text],
+    systems: list[Scored],
+    comparison: dict[str, Any] | None,
 ) -> dict[str, Any]:
     return {
         "references": args.references,
-        "reference_sha256": sha256_of(args.references),
+        "reference_sha256": references.sha256,
         "languages": args.languages,
         "commit": commit(),
         "systems": [
-            {"hypotheses": path, "hypotheses_sha256": sha256_of(path), **scored.as_data()}
-            for path, scored in zip(args.hypotheses, systems, strict=True)
+            {"hypotheses": path, "hypotheses_sha256": text.sha256, **scored.as_data()}
+            for path, text, scored in zip(args.hypotheses, texts, systems, strict=True)
         ],
         **({"comparison": comparison} if comparison else {}),
     }

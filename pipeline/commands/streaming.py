@@ -4,12 +4,12 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, nullcontext
+from itertools import chain, repeat, takewhile
+from typing import IO, TYPE_CHECKING
 
 from pipeline.config.schema import DecodingConfig
-from pipeline.files import iter_byte_lines
+from pipeline.files import READ_BYTES, STANDARD_INPUT, iter_byte_lines, standard_input
 
 if TYPE_CHECKING:  # torch is not needed for --help
     from pipeline.inference.processes import TranslatorPool
@@ -31,6 +31,8 @@ def outputs_as_they_come(
 ) -> Iterator[list[list["Output"]]]:
     """For each chunk of lines of a file, or of standard input as -: the n_best outputs of each.
 
+    After Ctrl-C those of the lines up to the first that has none yet; then KeyboardInterrupt.
+
     read makes of a line of the file what the model is given. Bytes that are not UTF-8 are read as
     replacement characters, with a warning on stderr that names the line, and so are lines of more
     tokens than the model's max_positions. `what` stands at the bar of progress, which a terminal
@@ -43,17 +45,23 @@ def outputs_as_they_come(
         for lines in chunks:
             results = [[BLANK]] * len(lines)
             given = [read(line) for line in lines]
+            known = {index for index, line in enumerate(given) if not line.strip()}
             for number, line in enumerate(given, start=before + 1):
                 _warn_of_length(translator, line, number)
             before += len(lines)
-            for index, outputs in translator.run_batches(
-                given,
-                decoding=decoding,
-                max_tokens=max_tokens,
-                n_best=n_best,
-            ):
-                results[index] = outputs
-                progress()
+            try:
+                for index, outputs in translator.run_batches(
+                    given,
+                    decoding=decoding,
+                    max_tokens=max_tokens,
+                    n_best=n_best,
+                ):
+                    results[index] = outputs
+                    known.add(index)
+                    progress()
+            except KeyboardInterrupt:
+                yield [results[i] for i in takewhile(known.__contains__, range(len(lines)))]
+                raise
             yield results
 
 
@@ -61,25 +69,38 @@ def outputs_as_they_come(
 def line_chunks(name: str) -> Iterator[Iterator[list[str]]]:
     """Chunks of the lines that are there already, so that a slow writer's lines don't wait.
 
-    name: a file, or - for standard input.
+    name: a file, a stream such as a FIFO, or - for standard input.
     """
-    stream = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115
+    stream = standard_input() if name == STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
     waiting: queue.Queue[bytes | Exception | None] = queue.Queue(READ_AHEAD)
 
     def read() -> None:
         try:
-            for line in iter_byte_lines(stream):
-                waiting.put(line)
+            with nullcontext() if name == STANDARD_INPUT else stream:
+                for line in iter_byte_lines(_unbuffered_lines(stream)):
+                    waiting.put(line)
             waiting.put(None)
         except OSError as error:
             waiting.put(error)
 
     threading.Thread(target=read, daemon=True).start()
-    try:
-        yield _chunks(waiting)
-    finally:
-        if name != "-":
-            stream.close()
+    yield _chunks(waiting)
+
+
+def _unbuffered_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines with their ends, as soon as they are there.
+
+    A thread that waits in a buffered stream holds its lock, without which Python can't exit.
+    """
+    raw, pending = getattr(stream, "raw", stream), []
+    while block := raw.read(READ_BYTES):
+        *whole, rest = block.split(b"\n")
+        for line in whole:
+            yield b"".join([*pending, line, b"\n"])
+            pending = []
+        pending.append(rest)
+    if last := b"".join(pending):
+        yield last
 
 
 def _chunks(waiting: queue.Queue) -> Iterator[list[str]]:

@@ -5,13 +5,15 @@ Each input line gives one line on standard output, in order; a blank line gives 
 """
 
 import argparse
+import math
 import os
 import sys
 from contextlib import nullcontext
 
 from pipeline.commands.models import add_model_arguments, chosen_model
-from pipeline.commands.options import add_precision_argument, at_least
+from pipeline.commands.options import add_precision_argument, within
 from pipeline.commands.streaming import outputs_as_they_come
+from pipeline.config.bounds import MOST_BEAM_SIZE, MOST_LENGTH_PENALTY, MOST_TOKENS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +40,14 @@ def run(args: argparse.Namespace) -> int:
     from pipeline.inference.translator import Translator
     from pipeline.model.folder import ModelFolder
 
-    at_least(1, nbest=args.nbest, processes=args.processes, max_tokens=args.max_tokens)
-    at_least(1, beam_size=args.beam_size)
+    within(1, MOST_BEAM_SIZE, nbest=args.nbest, beam_size=args.beam_size)
+    within(1, MOST_TOKENS, max_tokens=args.max_tokens)
+    within(0, MOST_LENGTH_PENALTY, length_penalty=args.length_penalty)
+    within(1, math.inf, processes=args.processes)
     if args.processes > (cpus := os.cpu_count() or 1):
         raise ValueError(
             f"--processes must be at most this machine's {cpus} CPUs: {args.processes}"
         )
-    at_least(0, length_penalty=args.length_penalty)
     if args.beam_size and args.nbest > args.beam_size:
         raise ValueError(f"--nbest must be at most --beam-size {args.beam_size}: {args.nbest}")
     folder = ModelFolder.open(chosen_model(args))

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.config.schema import Closed, Count, Name, Seed
+from pipeline.config import bounds
+from pipeline.config.schema import Closed, Lines, Name, Seed, VocabSize, Words
 from pipeline.config.self_training import SelfTrainingSource
 
 Split = Literal["train", "dev", "test"]
@@ -13,6 +14,7 @@ Format = Literal["text", "sgml", "brackets", "jsonl", "sqlite"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 WholeShare = Annotated[float, Field(ge=0.0, le=1.0)]
+LineBytes = Annotated[int, Field(ge=1, le=bounds.MOST_LINE_BYTES)]
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
@@ -21,7 +23,7 @@ class GrammarSource(Closed):
 
     kind: Literal["grammar"]
     target_language: Literal["de", "fr"] | None = Field(description="null gives English trees")
-    sizes: dict[Split, Count] = Field(description="sentences of each split")
+    sizes: dict[Split, Lines] = Field(description="sentences of each split")
     seed: Seed
 
 
@@ -31,7 +33,7 @@ class Remote(Closed):
     urls: tuple[str, ...] = Field(
         description="mirrors in the order they are tried", strict=False, min_length=1
     )
-    bytes: Count | None = None
+    bytes: Annotated[int, Field(ge=1, le=bounds.MOST_FILE_BYTES)] | None = None
     sha256: Sha256 | None = None
     md5: Md5 | None = None
 
@@ -105,8 +107,8 @@ class Part(Closed):
     md5: dict[str, Md5] = Field(
         default={}, description="side: published digest of the unpacked text; a warning only"
     )
-    lines: Count | None = Field(default=None, description="published line count; a warning only")
-    take: tuple[Count, Count] | None = Field(
+    lines: Lines | None = Field(default=None, description="published line count; a warning only")
+    take: tuple[Lines, Lines] | None = Field(
         default=None, description="first and last line used, both counted from 1", strict=False
     )
 
@@ -157,7 +159,7 @@ class Refusal(Closed):
     )
     sha256: tuple[Sha256, ...] = Field(default=(), strict=False)
     md5: tuple[Md5, ...] = Field(default=(), strict=False)
-    lines: dict[Split, Count] = Field(default={}, description="line count by which it is known")
+    lines: dict[Split, Lines] = Field(default={}, description="line count by which it is known")
     instead: str = Field(description="what belongs here")
 
     def matches(self, name: str) -> bool:
@@ -171,9 +173,9 @@ class Filters(Closed):
     may drop stands in `max_dropped`.
     """
 
-    max_words: Count | None = Field(default=None, description="on either side, split at spaces")
-    max_bytes: Count | None = Field(default=None, description="on either side, as UTF-8")
-    max_ratio: Annotated[float, Field(ge=1.0)] | None = Field(
+    max_words: Words | None = Field(default=None, description="on either side, split at spaces")
+    max_bytes: LineBytes | None = Field(default=None, description="on either side, as UTF-8")
+    max_ratio: Annotated[float, Field(ge=1.0, le=1000.0)] | None = Field(
         default=None, description="words of the longer side for each word of the shorter"
     )
     drop_identical: bool = Field(default=False, description="source equals target")
@@ -203,9 +205,9 @@ class Subwords(Closed):
     """Section 5.1: the joint vocabulary of both sides."""
 
     model_type: Literal["bpe", "unigram"]
-    vocab_size: Count = Field(description="tree symbols of a parsing corpus included")
-    max_sentences: Count = Field(description="lines sampled for learning, both sides together")
-    max_bytes: Count = Field(
+    vocab_size: VocabSize = Field(description="tree symbols of a parsing corpus included")
+    max_sentences: Lines = Field(description="lines sampled for learning, both sides together")
+    max_bytes: LineBytes = Field(
         default=16384, description="longer lines are left out of learning, and counted"
     )
     character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = Field(

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,7 +36,7 @@ class Project:
     """Everything that one run of the workflow is told.
 
     left_out: experiments that the scale does not run, and why. searches: those over settings of
-    experiments that it runs.
+    experiments that it runs. tables_of: those that show an experiment, whether it runs or not.
     """
 
     config: Config
@@ -45,6 +45,7 @@ class Project:
     corpora: dict[str, CorpusConfig]
     left_out: dict[str, str]
     searches: dict[str, Search] = field(default_factory=dict)
+    tables_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def corpus_of(self, experiment: str) -> CorpusConfig:
         return self.corpora[self.scale.tasks[self.experiments[experiment].task]]
@@ -70,9 +71,16 @@ def load_project(
     """
     folder, settings = Path(folder), settings or {}
     path = folder / "config.yaml"
-    config = _validate(Config, {**read_yaml(path), **settings}, path, settings=settings)
+    data = {**read_yaml(path), **settings}
     by_key = {key: place(COMMAND_LINE if key in settings else path, (key,)) for key in CHOICES}
-    scale_path = _named(folder / "scales", config.scale, stated=by_key["scale"])
+    unknown = _unknown_names(folder, data, by_key)
+    try:
+        config = _validate(Config, data, path, settings=settings)
+    except ConfigError as error:
+        raise ConfigError("\n".join([str(error), *unknown])) from None
+    scale_path = folder / "scales" / f"{config.scale}.yaml"
+    if not scale_path.exists():
+        raise ConfigError("\n".join(unknown))
     if config.scale in NOT_SCALES:
         raise ConfigError(
             f"{scale_path}: results/{config.scale} holds other files; choose another name"
@@ -91,8 +99,7 @@ def load_project(
         found.append(f"{stated}: not run at this scale: {drawn!r}{alike(drawn, [*experiments])}")
     known = sorted({*TARGETS, *experiments})
     found += [
-        f"{by_key['results']}: unknown: {result!r}{alike(result, known)} "
-        f"(allowed: {', '.join(known)})"
+        _unknown_result(result, known, by_key["results"])
         for result in config.results
         if result not in known and not found
     ]
@@ -103,7 +110,29 @@ def load_project(
         for name, experiment in all_.items()
         if name not in experiments
     }
-    return Project(config, scale, experiments, corpora, left_out, searches)
+    tables = {name: experiment.tables for name, experiment in all_.items()}
+    return Project(config, scale, experiments, corpora, left_out, searches, tables)
+
+
+def _unknown_names(folder: Path, data: Mapping[str, Any], stated: Mapping[str, str]) -> list[str]:
+    """What config.yaml and the command line name that there is no file for, whatever else is wrong
+    with them; entries of a wrong type are the schema's to name."""
+    lines = []
+    scale, results = data.get("scale"), data.get("results")
+    if isinstance(scale, str) and re.fullmatch("[a-z0-9_]+", scale):
+        try:
+            _named(folder / "scales", scale, stated=stated["scale"])
+        except ConfigError as error:
+            lines.append(str(error))
+    known = sorted({*TARGETS, *(path.stem for path in (folder / "experiments").glob("*.yaml"))})
+    for result in results if isinstance(results, list | tuple) else ():
+        if isinstance(result, str) and result not in known:
+            lines.append(_unknown_result(result, known, stated["results"]))
+    return lines
+
+
+def _unknown_result(result: str, known: Sequence[str], stated: str) -> str:
+    return f"{stated}: unknown: {result!r}{alike(result, known)} (allowed: {', '.join(known)})"
 
 
 def load_corpus(path: str | Path) -> CorpusConfig:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from pipeline.config import bounds
+
 T = TypeVar("T")
 
 
@@ -23,10 +25,17 @@ Task = Literal["en-de", "en-fr", "parsing", "parsing-silver"]
 Table = Literal["table2", "table3", "table4"]
 DecodingPrecision = Literal["auto", "fp32", "bf16", "int8"]  # a command's, not an experiment's
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+Width = Annotated[int, Field(ge=1, le=bounds.MOST_WIDTH)]
+Steps = Annotated[int, Field(ge=1, le=bounds.MOST_STEPS)]
+Lines = Annotated[int, Field(ge=1, le=bounds.MOST_LINES)]
+Words = Annotated[int, Field(ge=1, le=bounds.MOST_WORDS)]
+Dropout = Annotated[float, Field(ge=0.0, le=bounds.MOST_DROPOUT)]
+Beta = Annotated[float, Field(ge=0.0, le=bounds.MOST_BETA)]
+BeamSize = Annotated[int, Field(ge=1, le=bounds.MOST_BEAM_SIZE)]
+VocabSize = Annotated[int, Field(ge=1, le=bounds.MOST_VOCABULARY)]
+Checkpoints = Annotated[int, Field(ge=1, le=bounds.MOST_CHECKPOINTS)]
 Text = Annotated[str, Field(min_length=1)]
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, le=bounds.MOST_SEED)]
 Seeds = Annotated[tuple[Seed, ...], Field(strict=False, min_length=1), AfterValidator(distinct)]
 Tables = Annotated[tuple[Table, ...], Field(strict=False, min_length=1), AfterValidator(distinct)]
 SHOWN_IN: dict[Task, tuple[Table, ...]] = {
@@ -44,18 +53,26 @@ class Closed(BaseModel):
 class ModelConfig(Closed):
     """Section 3: the sizes of one Transformer."""
 
-    n_layers: Count = Field(description="N: encoder layers, and as many decoder layers")
-    d_model: Count = Field(description="width of embeddings and of each layer's output; even")
-    d_ff: Count = Field(description="inner width of the feed-forward layers")
-    n_heads: Count = Field(description="h: attention heads")
-    d_k: Count = Field(description="width of a head's queries and keys")
-    d_v: Count = Field(description="width of a head's values")
-    dropout: Share = Field(description="P_drop on sub-layer outputs and on embedding + position")
-    attention_dropout: Share = Field(description="dropout on attention weights; the parser's only")
+    n_layers: Annotated[int, Field(ge=1, le=bounds.MOST_LAYERS)] = Field(
+        description="N: encoder layers, and as many decoder layers"
+    )
+    d_model: Width = Field(description="width of embeddings and of each layer's output; even")
+    d_ff: Width = Field(description="inner width of the feed-forward layers")
+    n_heads: Annotated[int, Field(ge=1, le=bounds.MOST_HEADS)] = Field(
+        description="h: attention heads"
+    )
+    d_k: Width = Field(description="width of a head's queries and keys")
+    d_v: Width = Field(description="width of a head's values")
+    dropout: Dropout = Field(description="P_drop on sub-layer outputs and on embedding + position")
+    attention_dropout: Dropout = Field(
+        description="dropout on attention weights; the parser's only"
+    )
     positions: Literal["sinusoidal", "learned", "none"] = Field(
         description="section 3.5; 'none' leaves positions out, to show that they are needed"
     )
-    max_positions: Count = Field(description="rows of the table of learned positions")
+    max_positions: Annotated[int, Field(ge=1, le=bounds.MOST_POSITIONS)] = Field(
+        description="rows of the table of learned positions"
+    )
     causal: bool = Field(
         description="mask of the decoder's self-attention; false shows that it is needed"
     )
@@ -73,26 +90,26 @@ class ModelConfig(Closed):
 class TrainingConfig(Closed):
     """Section 5: how one model is trained. Everything here changes the weights that come out."""
 
-    max_steps: Count = Field(description="optimiser updates")
-    warmup_steps: Count = Field(description="eq. (3)")
-    learning_rate_scale: Annotated[float, Field(gt=0.0)] = Field(
+    max_steps: Steps = Field(description="optimiser updates")
+    warmup_steps: Steps = Field(description="eq. (3)")
+    learning_rate_scale: Annotated[float, Field(gt=0.0, le=100.0)] = Field(
         description="factor on eq. (3); 1.0 is the paper's"
     )
-    adam_betas: tuple[Share, Share] = Field(description="section 5.3", strict=False)
-    adam_eps: Annotated[float, Field(gt=0.0)] = Field(description="section 5.3")
-    label_smoothing: Share = Field(description="eps_ls, section 5.4")
-    tokens_per_step: Count = Field(
+    adam_betas: tuple[Beta, Beta] = Field(description="section 5.3", strict=False)
+    adam_eps: Annotated[float, Field(gt=0.0, le=1.0)] = Field(description="section 5.3")
+    label_smoothing: Dropout = Field(description="eps_ls, section 5.4")
+    tokens_per_step: Annotated[int, Field(ge=1, le=bounds.MOST_TOKENS)] = Field(
         description="tokens of an update on the larger side, padding not counted (section 5.1)"
     )
     precision: Literal["fp32", "bf16", "auto"] = Field(
         description="of the matrix products; weights, gradients and optimiser state stay fp32; "
         "auto: bf16 where the device that trains multiplies it natively, else fp32"
     )
-    clip_norm: Annotated[float, Field(gt=0.0)] | None = Field(
+    clip_norm: Annotated[float, Field(gt=0.0, le=1.0e6)] | None = Field(
         description="gradient norm limit; null is the paper's"
     )
-    checkpoint_interval_steps: Count = Field(description="what averaging uses (section 6.1)")
-    dev_interval_steps: Count = Field(description="steps between dev perplexities in the curves")
+    checkpoint_interval_steps: Steps = Field(description="what averaging uses (section 6.1)")
+    dev_interval_steps: Steps = Field(description="steps between dev perplexities in the curves")
 
     @model_validator(mode="after")
     def some_checkpoint(self) -> Self:
@@ -107,10 +124,16 @@ class TrainingConfig(Closed):
 class DecodingConfig(Closed):
     """Section 6.1: how text is produced from a trained model."""
 
-    n_average: Count = Field(description="last checkpoints averaged; Table 3 takes 1 for all rows")
-    beam_size: Count = Field(description="4; 21 for the parser")
-    length_penalty: Annotated[float, Field(ge=0.0)] = Field(description="alpha; 0.6, parser 0.3")
-    max_extra_tokens: Count = Field(description="output is at most input + this; 50, parser 300")
+    n_average: Checkpoints = Field(
+        description="last checkpoints averaged; Table 3 takes 1 for all rows"
+    )
+    beam_size: BeamSize = Field(description="4; 21 for the parser")
+    length_penalty: Annotated[float, Field(ge=0.0, le=bounds.MOST_LENGTH_PENALTY)] = Field(
+        description="alpha; 0.6, parser 0.3"
+    )
+    max_extra_tokens: Annotated[int, Field(ge=1, le=bounds.MOST_EXTRA_TOKENS)] = Field(
+        description="output is at most input + this; 50, parser 300"
+    )
     constrained: bool = Field(description="parser only: well-formed trees alone are searched")
 
 

@@ -6,11 +6,11 @@ from pydantic import Field, create_model
 
 from pipeline.config.schema import (
     Closed,
-    Count,
     DecodingConfig,
     ModelConfig,
     Name,
     Seeds,
+    Steps,
     Tables,
     Task,
     Text,
@@ -35,7 +35,7 @@ def _optional(model: type[Closed], name: str) -> type[Closed]:
 def _divisors(model: type[Closed], name: str) -> type[Closed]:
     """The whole-numbered keys, each a divisor that may be left out."""
     fields: dict[str, Any] = {
-        key: (Count, Field(default=None, description=f"divides: {field.description}"))
+        key: (Steps, Field(default=None, description=f"divides: {field.description}"))
         for key, field in model.model_fields.items()
         if field.annotation is int
     }

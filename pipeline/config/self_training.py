@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pipeline.config.schema import Closed, Count, Experiment, Name, Task
+from pipeline.config.bounds import MOST_SHARDS
+from pipeline.config.schema import BeamSize, Closed, Experiment, Lines, Name, Seed, Task, Words
 from pipeline.config.yaml_files import ConfigError, place, read_yaml
 
 KIND = "self_training"
@@ -25,9 +26,9 @@ class RawText(Closed):
     words: Literal["penn", "given"] = Field(
         description="penn splits raw text into words; given: they are split at spaces already"
     )
-    max_sentences: Count = Field(description="drawn by the seed if there are more")
-    max_words: Count | None = Field(default=None, description="longer sentences are left out")
-    seed: int
+    max_sentences: Lines = Field(description="drawn by the seed if there are more")
+    max_words: Words | None = Field(default=None, description="longer sentences are left out")
+    seed: Seed
 
 
 class SelfTrainingSource(Closed):
@@ -40,13 +41,15 @@ class SelfTrainingSource(Closed):
     share: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
         description="trees kept of each class of lengths, the surest"
     )
-    beam_size: Count | None = Field(
+    beam_size: BeamSize | None = Field(
         default=None, description="of the search over raw text; null takes the parser's"
     )
-    treebank_copies: Count = Field(
+    treebank_copies: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=1, description="times that the treebank's trees stand in the training text"
     )
-    shards: Count = Field(default=1, description="jobs that parse, each its part of the sentences")
+    shards: Annotated[int, Field(ge=1, le=MOST_SHARDS)] = Field(
+        default=1, description="jobs that parse, each its part of the sentences"
+    )
 
 
 def with_treebank(data: Mapping[str, Any], path: Path) -> dict[str, Any]:

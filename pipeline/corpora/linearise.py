@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from typing import Literal
 
-from pipeline.corpora.trees import ROOT, UNTAGGED, Tree, preorder
+from pipeline.corpora.punctuation import agreeing_tag
+from pipeline.corpora.trees import ROOT, UNTAGGED, Tree, leaves, preorder
 
 Tags = Literal["keep", "drop", "words"]
 UNKNOWN_LABEL = "X"
@@ -109,6 +110,17 @@ def delinearise(
         rest = [Tree(UNTAGGED, (word,)) for word in words[used:]]
         top = [Tree(top[0].label, [*top[0].children, *rest])]
     return top[0], repairs
+
+
+def mend_tags(tree: Tree) -> tuple[Tree, int]:
+    """A tree with tags that agree with its words (`agreeing_tag`), and how many did not."""
+    words, symbols = leaves(tree), linearise(tree, tags="keep")
+    rest = iter(words)
+    mended = [s if s[0] in "()" else agreeing_tag(s, next(rest)) for s in symbols]
+    if mended == symbols:
+        return tree, 0
+    changed = sum(new != old for new, old in zip(mended, symbols, strict=True))
+    return delinearise(mended, words, tags="keep")[0], changed
 
 
 def _build(

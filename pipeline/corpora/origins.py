@@ -22,7 +22,7 @@ def fetch_wheel(requirement: str, path: Path) -> str:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".wheel.") as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
         command += ["--disable-pip-version-check", "--dest", folder, requirement]
-        result = subprocess.run(command, capture_output=True, text=True)
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace")
         wheels = list(Path(folder).glob("*.whl"))
         if result.returncode or len(wheels) != 1:
             last = [line for line in result.stderr.split("\n") if line.strip()][-3:]

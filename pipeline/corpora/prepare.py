@@ -21,7 +21,7 @@ from pipeline.corpora.readers import Warn, iter_part, iter_tree_pairs
 from pipeline.corpora.sources import SourcePart, Sources
 from pipeline.encodings import guess
 from pipeline.files import atomic_open
-from pipeline.progress import log, track
+from pipeline.progress import track, warn
 
 Pair = tuple[bytes, bytes]
 
@@ -35,24 +35,24 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
     """
     warnings: list[str] = []
 
-    def warn(message: str) -> None:
-        log(f"warning: {message}")
+    def note(message: str) -> None:
+        warn(message)
         warnings.append(message)
 
     splits: dict[str, Any] = {}
     held_out: dict[str, list[Pair]] = {}
     for split in ("dev", "test"):
-        reader = _Reader(config, sources.splits[split], split, warn)
+        reader = _Reader(config, sources.splits[split], split, note)
         pairs = held_out[split] = list(reader)
         _write(folder, split, config.languages, pairs)
         splits[split] = {"read": len(pairs), "kept": len(pairs), **reader.report()}
         empty = sum(1 for source, target in pairs if not source.strip() or not target.strip())
         if empty:
-            warn(f"{split}: {empty} pairs with an empty side are kept, as in every held-out set")
+            note(f"{split}: {empty} pairs with an empty side are kept, as in every held-out set")
     overlap = HeldOut(held_out)
     first = _first_occurrences(config, sources, overlap) if config.filters.drop_duplicates else None
     overlap = HeldOut(held_out)
-    reader = _Reader(config, sources.splits["train"], "train", warn)
+    reader = _Reader(config, sources.splits["train"], "train", note)
     dropped: Counter[str] = Counter()
     examples: dict[str, str] = {}
     pairs = _kept(config, reader, overlap, dropped, examples)

@@ -11,8 +11,15 @@ from collections.abc import Sequence
 from sacremoses.corpus import NonbreakingPrefixes
 
 # Traces that tools leave behind and that no plain text holds: subword marks, the aggressive
-# hyphen of Moses, the compound split, the unknown word.
-TOOL_MARKS = ("\u2581", "@@ ", "@-@", "##AT##", "<unk>", "\u2047")
+# hyphen of Moses, the compound split, the unknown word of sentencepiece.
+TOOL_MARKS = ("\u2581", "@@ ", "@-@", "##AT##", "\u2047")
+# Pieces of vocabularies that are no text: begin, end, padding, unknown and the like, as fairseq,
+# sentencepiece, BERT and GPT write them.
+SPECIAL_PIECES = re.compile(
+    r"</?(?:s|unk|pad|bos|eos|sos|eot|blank|mask|cls|sep|extra_id_\d+)>"
+    r"|\[(?:UNK|PAD|CLS|SEP|MASK|BOS|EOS)\]|<\|[a-z_]+\|>",
+    re.IGNORECASE,
+)
 # Moses's escapes; a few stand in real text, left over from the web.
 ESCAPES = ("&apos;", "&quot;", "&amp;", "&lt;", "&gt;", "&#91;", "&#93;", "&#124;")
 ESCAPES_SHARE = 0.005
@@ -92,8 +99,12 @@ def _blank(name: str, lines: Sequence[str]) -> list[str]:
 
 
 def _tokenized(lines: Sequence[str], name: str) -> list[str]:
-    """A tool's mark in any line, escapes in one line of 200, or a lone comma in a tenth of all."""
+    """A tool's mark or a vocabulary's special piece in any line, escapes in one line of 200, or a
+    lone comma in a tenth of all."""
     marked = Counter(mark for line in lines for mark in TOOL_MARKS if mark in line)
+    marked += Counter(
+        piece for line in lines for piece in dict.fromkeys(SPECIAL_PIECES.findall(line))
+    )
     escaped = Counter(mark for line in lines for mark in ESCAPES if mark in line)
     if max(escaped.values(), default=0) > ESCAPES_SHARE * len(lines):
         marked += escaped

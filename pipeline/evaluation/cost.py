@@ -8,10 +8,11 @@ need on tokens that are not padding. Their quotient is the share of the device t
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from pydantic import PositiveFloat, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
+from pipeline.config.bounds import MOST_TFLOPS
 from pipeline.config.loading import read_yaml
 from pipeline.config.schema import Closed
 
@@ -20,7 +21,9 @@ BACKWARD_AND_FORWARD = 3  # the backward pass multiplies twice for each product 
 
 
 class Device(Closed):
-    tflops: PositiveFloat  # 1e12 operations a second that one device sustains
+    tflops: Annotated[
+        float, Field(gt=0.0, le=MOST_TFLOPS)
+    ]  # 1e12 operations a second that one device sustains
     basis: str  # where the rate comes from
 
 

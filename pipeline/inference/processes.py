@@ -6,6 +6,7 @@ gain from a second thread, and a process never waits for another.
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -36,9 +37,14 @@ class TranslatorPool(Planner):
         context = multiprocessing.get_context("spawn")
         number = context.Value("i", 0)
         threads = max(1, usable_cores() // processes)
-        self._pool = context.Pool(
-            processes, _start, (folder, str(device), precision, threads, number)
-        )
+        # Ctrl-C reaches every process of a terminal; these leave it to the one that ends them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self._pool = context.Pool(
+                processes, _start, (folder, str(device), precision, threads, number)
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def __enter__(self) -> "TranslatorPool":
         return self

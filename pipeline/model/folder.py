@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from pipeline.config.problems import at, problems
-from pipeline.config.schema import Closed, Count, DecodingConfig, ModelConfig
+from pipeline.config.schema import Closed, DecodingConfig, ModelConfig, VocabSize
 from pipeline.encoded import PAD_ID
 from pipeline.files import atomic_folder, read_json, sha256_of, write_json
 from pipeline.model.transformer import Transformer
@@ -38,7 +38,7 @@ class _Stated(Closed):
     kind: Literal["translation", "parsing"]
     languages: Annotated[tuple[str, str], Field(strict=False)]
     tags: str | None = None
-    vocab_size: Count
+    vocab_size: VocabSize
     subwords: dict[str, str] = Field(default_factory=dict)
     model: ModelConfig
     decoding: DecodingConfig

@@ -5,15 +5,21 @@ from typing import Any
 from pipeline.results.figure_style import Drawn, new_figure, variant
 
 SHOWN_CHARACTERS = 300
+MARKUP = frozenset("\\`*_{}[]<>|#&~$")
+PICTURES = {chr(code): chr(0x2400 + code) for code in range(32)} | {
+    "\x7f": "\u2421",
+    **dict.fromkeys("\x85\u2028\u2029", "\u2424"),
+}
 
 
 def markdown(facts: dict[str, Any], *, title: str) -> str:
     """The card in Markdown."""
+    sides = " and ".join(facts["sides"])
     return (
         "\n\n".join(
             section
             for section in (
-                f"# {title}\n\nCorpus `{facts['corpus']}`, sides {' and '.join(facts['sides'])}.",
+                f"# {plain(title)}\n\nCorpus `{facts['corpus']}`, sides {sides}.",
                 _pairs(facts),
                 _lengths(facts),
                 _vocabulary(facts),
@@ -52,7 +58,7 @@ def _pairs(facts: dict[str, Any]) -> str:
         )  # fmt: skip
     header = ["split", "read", "dropped", "kept", *(f"{side} tokens" for side in facts["sides"])]
     parts = [
-        [split, name, f"{count:,}"]
+        [split, plain(name), f"{count:,}"]
         for split, counts in facts["splits"].items()
         for name, count in counts["parts"].items()
     ]
@@ -131,13 +137,13 @@ def _baselines(facts: dict[str, Any]) -> str:
 
 
 def _warnings(facts: dict[str, Any]) -> str:
-    return "\n".join(["## Warnings\n", *(f"- {line}" for line in facts["warnings"])]) * bool(
+    return "\n".join(["## Warnings\n", *(f"- {plain(line)}" for line in facts["warnings"])]) * bool(
         facts["warnings"]
     )
 
 
 def _files(facts: dict[str, Any]) -> str:
-    raw = [[file["path"], ", ".join(file["splits"]), f"`{file['sha256']}`"]
+    raw = [[plain(file["path"]), ", ".join(file["splits"]), f"`{file['sha256']}`"]
            for file in facts["sources"]]  # fmt: skip
     text = [[name, f"`{digest}`"] for name, digest in facts["text_sha256"].items()]
     return "\n\n".join(
@@ -152,13 +158,21 @@ def _samples(facts: dict[str, Any]) -> str:
 
 
 def _shown(text: str) -> str:
-    """A line of the corpus as a table cell: short, and free of Markdown."""
-    if len(text) > SHOWN_CHARACTERS:
-        text = text[:SHOWN_CHARACTERS] + " ..."
-    text = " ".join(text.split())
-    for character in "\\`*_{}[]<>|#":
-        text = text.replace(character, "\\" + character)
-    return text
+    """A line of the corpus as a table cell, cut off where it is long."""
+    cut = text[:SHOWN_CHARACTERS] + " ..." * (len(text) > SHOWN_CHARACTERS)
+    return plain(cut)
+
+
+def plain(text: str) -> str:
+    """Markdown in which one sees the text itself, whatever markup or entities stand in it.
+
+    Entities do it in every Markdown; of backslashes each takes its own characters. Ends of lines
+    and other control characters are shown as their pictures, since a cell holds one line.
+    """
+    return "".join(
+        f"&#{ord(character)};" if character in MARKUP else PICTURES.get(character, character)
+        for character in text
+    )
 
 
 def _table(header: list[Any], rows: list[list[Any]]) -> str:

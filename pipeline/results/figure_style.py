@@ -1,6 +1,7 @@
 """How every figure looks, and how it is saved: readable in print, in grey, and colour-blind."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,9 +51,13 @@ class Drawn:
     figure: Figure
 
 
-def style() -> AbstractContextManager[None]:
-    """Figures drawn and saved within this context look alike."""
-    return matplotlib.rc_context(STYLE)
+@contextmanager
+def style() -> Iterator[None]:
+    """Figures drawn and saved within this context look alike, whatever the user's matplotlibrc."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield
 
 
 def new_figure(

@@ -109,8 +109,13 @@ def _pipes(columns: tuple[Column, ...], rows: list[list[str]]) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Escape what Markdown would take for markup; underscores within words and "< 5" are none."""
-    return re.sub(r"([\\*`]|<(?=[A-Za-z/!?]))", r"\\\1", text)
+    """Escape what Markdown would take for markup; underscores within words and "< 5" are none.
+
+    Not every Markdown takes a backslash before "<" or "&"; an entity each does.
+    """
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
+    text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    return re.sub(r"([\\*`])", r"\\\1", text)
 
 
 def to_latex(table: Table) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.results.notes import short
+from pipeline.results.notes import at_commit, short
 from pipeline.results.published import PublishedLayers
 from pipeline.results.table import Column, Row, Section, Table, number, trim
 
@@ -120,7 +120,7 @@ def _notes(times: Mapping[str, Any] | None, scale: str) -> tuple[str, ...]:
         f"r = {times['neighbourhood']}: n in {sizes} at d = {times['fixed_width']}; d in "
         f"{widths} at n = {times['fixed_length']} (ms: d = {times['fixed_width']}).",
         f"Measured powers: least-squares slope of log time over the largest {FITTED} sizes.",
-        f"Results made at commit: {short(times['commit'])}.",
+        f"Results made at {at_commit([short(times['commit'])])}.",
     ]
     return tuple(notes)
 

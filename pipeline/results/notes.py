@@ -1,5 +1,6 @@
 """The lines under a table: scale, test set, signatures, checkpoints, commit, meaning of marks."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from pipeline.evaluation.significance import SIGNIFICANT
@@ -16,6 +17,7 @@ BASES = {
     "table3": "base",
     "table4": "training on WSJ only",
 }
+COMMIT = re.compile("[0-9a-f]{40}")
 SHORT = 12  # characters of a commit or digest that people compare by eye
 
 
@@ -141,7 +143,7 @@ def _provenance(scored: Iterable[Manifest]) -> list[str]:
     if references:
         notes.append(f"References (sha256): {', '.join(references)}.")
     if commits:
-        notes.append(f"Results made at commit: {', '.join(commits)}.")
+        notes.append(f"Results made at {at_commit(commits)}.")
     return notes
 
 
@@ -151,8 +153,15 @@ def short_commits(manifests: Iterable[Manifest]) -> list[str]:
 
 
 def short(commit: str) -> str:
-    head, plus, rest = commit.partition("+")
-    return head[:SHORT] + plus + rest
+    """A commit's first digits with what follows them; of code without one all that is known."""
+    found = COMMIT.match(commit)
+    return commit[:SHORT] + commit[found.end() :] if found else commit
+
+
+def at_commit(commits: Sequence[str]) -> str:
+    """Shortened commits in a sentence."""
+    listed = ", ".join(commits)
+    return f"commit {listed}" if commits and "no commit" not in commits[0] else listed
 
 
 def _signature(scores: Manifest, metric: str) -> str:

@@ -1,5 +1,6 @@
 """One HTML file that holds every result of a scale and opens from disk, without a network."""
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pipeline.results.examples import translations_html, trees_html
 from pipeline.results.figures import Evaluation, evaluations
 from pipeline.results.formats import TABLE_STYLE
 from pipeline.results.html_parts import details, image, render_markdown, text
-from pipeline.results.notes import short, short_commits
+from pipeline.results.notes import at_commit, short, short_commits
 from pipeline.results.report_style import STYLE
 from pipeline.results.run_cards import run_card, scores_by_run
 from pipeline.results.runs import Manifest
@@ -72,9 +73,9 @@ def build_report(inputs: ReportInputs) -> str:
 def _summary(inputs: ReportInputs) -> str:
     made = short_commits([*inputs.trains.values(), *inputs.scores.values()])
     report, count = short(inputs.commit), len(inputs.trains)
-    commits = f"results made at commit {', '.join(made)}" if made else ""
+    commits = f"results made at {at_commit(made)}" if made else ""
     if made and made != [report]:
-        commits += f"; this report at commit {report}"
+        commits += f"; this report at {at_commit([report])}"
     return (
         "<p>Results of <em>Attention Is All You Need</em>, the paper’s figures beside ours, at "
         f"scale <strong>{text(inputs.scale)}</strong>: {count} training run{'s' * (count != 1)}"
@@ -167,6 +168,6 @@ def _deviations(inputs: ReportInputs) -> str:
 
 
 def _split_title(source: str, *, default: str) -> tuple[str, str]:
-    """The first heading of a Markdown text, and the text without it."""
+    """The first heading of a Markdown text as plain text, and the text without it."""
     first, _, rest = source.partition("\n")
-    return (first[2:], rest) if first.startswith("# ") else (default, source)
+    return (html.unescape(first[2:]), rest) if first.startswith("# ") else (default, source)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.results.notes import at_commit, short
 from pipeline.results.table import Column, Row, Section, Table, number
 
 RANKED_BY = "bracket_f1_all_lines"  # unusable trees count as wrong: no setting gains by them
@@ -69,7 +70,7 @@ def search_table(
         f"{first['lines']:,} lines), seed {first['seed']}; no test set was decoded.",
         f"bracket_f1_all_lines: {first['scores'][RANKED_BY]['signature']}",
         f"bracket_f1: {first['scores']['bracket_f1']['signature']}",
-        f"Last {first['n_average']} checkpoints averaged; commit {first['commit'][:12]}.",
+        f"Last {first['n_average']} checkpoints averaged; {at_commit([short(first['commit'])])}.",
     )
     columns = (Column("rank"), *map(Column, varied), *map(Column, headings))
     return Table(

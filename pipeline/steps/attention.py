@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
+from pipeline.config.bounds import MOST_LAYERS, whole
 from pipeline.encoded import EOS_ID
 from pipeline.files import commit, write_json
 from pipeline.inference.attention_maps import encoder_attention
@@ -18,7 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", required=True, help="model folder")
     parser.add_argument("--sentence", required=True, help="source text")
     parser.add_argument(
-        "--layer", type=int, help="from 1; default the last but one, as the paper's"
+        "--layer",
+        type=whole(1, MOST_LAYERS),
+        help="from 1; default the last but one, as the paper's",
     )
     parser.add_argument("--name", default="attention", help="of the figures")
     parser.add_argument("--output", required=True, help="attention.json")

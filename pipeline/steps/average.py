@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.config.bounds import MOST_CHECKPOINTS, whole
 from pipeline.config.corpus import Sides
 from pipeline.config.schema import PAPER_DECODING, ModelConfig
 from pipeline.files import commit, read_json
@@ -16,7 +17,7 @@ FACTS = ("run", "experiment", "scale", "seed", "corpus", "fingerprint", "max_ste
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m pipeline.steps.average", description=__doc__)
     parser.add_argument("--train", type=Path, required=True, help="train.json")
-    parser.add_argument("--n-average", type=int, required=True)
+    parser.add_argument("--n-average", type=whole(1, MOST_CHECKPOINTS), required=True)
     parser.add_argument("--subwords", type=Path, required=True, help="folder")
     parser.add_argument("--corpus", required=True, help="Sides of the corpus, JSON")
     parser.add_argument("--output", type=Path, required=True, help="model folder")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import get_args
 
+from pipeline.config.bounds import MOST_TOKENS, whole
 from pipeline.config.schema import DecodingConfig, DecodingPrecision
 from pipeline.files import commit, read_lines, write_json, write_lines
 from pipeline.gpus import claimed
@@ -12,7 +13,7 @@ from pipeline.inference.device import choose_device
 from pipeline.inference.precision import chosen_precision
 from pipeline.inference.translator import BLANK, Translator, total_repairs
 from pipeline.model.folder import ModelFolder
-from pipeline.progress import log, track
+from pipeline.progress import log, track, warn
 
 
 @claimed(1)
@@ -23,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--decoding", required=True, help="section of the experiment, JSON")
     parser.add_argument("--split", required=True)
     parser.add_argument("--test-set", required=True, help="its name, such as newstest2014")
-    parser.add_argument("--max-tokens", type=int, required=True, help="hypotheses x source tokens")
+    parser.add_argument(
+        "--max-tokens", type=whole(1, MOST_TOKENS), required=True, help="hypotheses x source tokens"
+    )
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", choices=get_args(DecodingPrecision), default="fp32")
     parser.add_argument("--output", required=True, help="hypotheses.txt")
@@ -45,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         outputs[index] = output
     said = sum(bool(line.strip()) for line in lines)
     if blank := said - sum(bool(output.text.strip()) for output in outputs):
-        log(
-            f"warning: blank output for {blank:,} of {said:,} lines of text; see in the dev "
+        warn(
+            f"blank output for {blank:,} of {said:,} lines of text; see in the dev "
             "perplexity of the training whether the model has learnt anything"
         )
     write_lines(options.output, (output.text for output in outputs))

@@ -5,6 +5,7 @@ import os
 from functools import partial
 from pathlib import Path
 
+from pipeline.config.bounds import MOST_RANKS, whole
 from pipeline.config.corpus import Sides
 from pipeline.corpora.symbols import line_symbols
 from pipeline.files import read_json, write_manifest
@@ -17,7 +18,7 @@ def main() -> None:
     parser.add_argument("--text", required=True, type=Path, help="folder of the prepared text")
     parser.add_argument("--subwords", required=True, type=Path, help="folder of the vocabulary")
     parser.add_argument("--output", required=True, type=Path, help="folder of the arrays")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=whole(1, MOST_RANKS), default=os.cpu_count())
     arguments = parser.parse_args()
     corpus = arguments.corpus
     symbols_of = None

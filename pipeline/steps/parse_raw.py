@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.config.bounds import MOST_SHARDS, MOST_TOKENS, whole
 from pipeline.config.schema import DecodingConfig
 from pipeline.config.self_training import RawText
 from pipeline.corpora.silver import Parsed, choose_sentences, words_of, write_columns
@@ -21,8 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--text", required=True, type=Path, help="raw text, one sentence a line")
     parser.add_argument("--raw", required=True, type=RawText.model_validate_json, help="as JSON")
     parser.add_argument("--decoding", required=True, type=DecodingConfig.model_validate_json)
-    parser.add_argument("--shard", type=int, nargs=2, default=(0, 1), help="part from 0, parts")
-    parser.add_argument("--max-tokens", type=int, required=True, help="hypotheses x source tokens")
+    parser.add_argument(
+        "--shard", type=whole(0, MOST_SHARDS), nargs=2, default=(0, 1), help="part from 0, parts"
+    )
+    parser.add_argument(
+        "--max-tokens", type=whole(1, MOST_TOKENS), required=True, help="hypotheses x source tokens"
+    )
     parser.add_argument("--device", default="auto")
     parser.add_argument("--trees", required=True, help="output, one tree a line")
     parser.add_argument("--columns", required=True, help="output, tab-separated")

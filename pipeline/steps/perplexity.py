@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
+from pipeline.config.bounds import MOST_TOKENS, whole
 from pipeline.encoded import EncodedSplit
 from pipeline.files import commit, write_json
 from pipeline.gpus import claimed
@@ -21,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--encoded", required=True, help="folder of the encoded split")
     parser.add_argument("--split", required=True)
     parser.add_argument("--test-set", required=True, help="its name, such as newstest2013")
-    parser.add_argument("--max-tokens", type=int, required=True, help="padded tokens of a batch")
+    parser.add_argument(
+        "--max-tokens", type=whole(1, MOST_TOKENS), required=True, help="padded tokens of a batch"
+    )
     parser.add_argument("--device", default="auto")
     parser.add_argument("--output", required=True, help="perplexity.json")
     options = parser.parse_args(arguments)

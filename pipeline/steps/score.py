@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from pipeline.evaluation.scores import score_translations, score_trees, write_statistics
 from pipeline.files import commit, read_json, read_lines, sha256_of, write_json
-from pipeline.progress import log
+from pipeline.progress import warn
 
 FACTS = (
     "scale",
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             hypotheses, references, languages=options.languages, names=names
         )
     for warning in scored.warnings:
-        log(f"warning, {warning}")
+        warn(warning)
     if options.statistics:
         write_statistics(options.statistics, scored)
     decode = read_json(options.decode)

@@ -14,6 +14,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline import slurm
+from pipeline.config.bounds import (
+    MOST_CHECKPOINTS,
+    MOST_MINUTES,
+    MOST_NODES,
+    MOST_RANKS,
+    MOST_SEED,
+    MOST_TOKENS,
+    number,
+    whole,
+)
 from pipeline.config.schema import ModelConfig, TrainingConfig
 from pipeline.errors import in_words
 from pipeline.progress import log
@@ -36,17 +46,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--subwords", type=Path, help="not read; an input of the rule")
     parser.add_argument("--model", required=True, help="section of the experiment, JSON")
     parser.add_argument("--training", required=True, help="section of the experiment, JSON")
-    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seed", type=whole(0, MOST_SEED), required=True)
     for name in NAMES[:-1]:
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--keep", type=int, required=True, help="checkpoints kept for averaging")
-    parser.add_argument("--max-tokens", type=int, required=True, help="of a padded micro-batch")
-    parser.add_argument("--nodes", type=int, default=1, help="machines of this Slurm job")
-    parser.add_argument("--ranks", type=int, default=1, help="processes on each machine")
+    parser.add_argument(
+        "--keep",
+        type=whole(1, MOST_CHECKPOINTS),
+        required=True,
+        help="checkpoints kept for averaging",
+    )
+    parser.add_argument(
+        "--max-tokens", type=whole(1, MOST_TOKENS), required=True, help="of a padded micro-batch"
+    )
+    parser.add_argument(
+        "--nodes", type=whole(1, MOST_NODES), default=1, help="machines of this Slurm job"
+    )
+    parser.add_argument(
+        "--ranks", type=whole(1, MOST_RANKS), default=1, help="processes on each machine"
+    )
     parser.add_argument("--zero-stage", type=int, choices=(0, 1, 2), default=0)
     parser.add_argument("--on-stop", choices=("exit", "requeue"), default="exit")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--safety-minutes", type=float, default=10.0)
+    parser.add_argument("--safety-minutes", type=number(0, MOST_MINUTES), default=10.0)
     parser.add_argument("--checkpoints", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True, help="train.json")
     options = parser.parse_args(arguments)

@@ -221,8 +221,38 @@ def test_numbers_that_make_no_sense_are_refused(capsys, option):
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--tflops", "nan"), ("--tflops", "inf"), ("--utilisation", "0")]
+    ("option", "value", "bound"),
+    [
+        ("--tflops", "nan", "at least 1e-06: nan"),
+        ("--tflops", "inf", "at most 1000000: inf"),
+        ("--tflops", "1e9", "at most 1000000: 1000000000.0"),
+        ("--utilisation", "0", "at least 1e-06: 0.0"),
+        ("--utilisation", "2", "at most 1: 2.0"),
+        ("--gpus", "1000000", "at most 100000: 1000000"),
+    ],
 )
-def test_a_rate_that_is_none_is_refused(capsys, option, value):
+def test_a_rate_that_is_none_is_refused(capsys, option, value, bound):
     assert main(["plan", option, value]) == 1
-    assert f"plan: {option} must be above 0: {float(value)}\n" == capsys.readouterr().err
+    assert f"plan: {option} must be {bound}\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--device", "v100", "--tflops", "50"],
+            "give one of --device, --tflops and --like: --device v100 --tflops 50.0",
+        ),
+        (
+            ["--tflops", "50", "--like", "train.json"],
+            "give one of --device, --tflops and --like: --tflops 50.0 --like train.json",
+        ),
+        (["--like", "train.json", "--utilisation", "0.5"], "leave it out: --utilisation 0.5"),
+    ],
+)
+def test_no_option_is_passed_over(capsys, arguments, said):
+    """Of two rates one would be followed in silence."""
+    assert main(["plan", *arguments]) == 1
+    message = capsys.readouterr().err
+    assert said in message
+    assert message.count("\n") == 1

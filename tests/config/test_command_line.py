@@ -54,6 +54,24 @@ def test_a_bad_command_line_is_named(folder, argument, message):
     assert "\n" not in str(caught.value)
 
 
+def test_all_mistakes_of_the_command_line_are_named_at_once(folder):
+    """Whatever their kind: of a type, of an unknown key, of a name without a file."""
+    arguments = ["seeds=one", "scal=x", "scale=demmo", "results=tabel2,figures,fgures"]
+    with pytest.raises(ConfigError) as caught:
+        load_project(folder, settings_of(arguments))
+    lines = str(caught.value).split("\n")
+    expected = ("seeds.0: must be", "scal: unknown key", "demmo.yaml; did you mean demo",
+                "'tabel2'; did you mean table2", "'fgures'; did you mean figures")  # fmt: skip
+    for said in expected:
+        (line,) = [line for line in lines if said in line]
+        assert line.startswith("command line: ")
+    assert len(lines) == len(expected)
+    for some in (arguments[1:], arguments[2:], arguments[:1] + arguments[3:]):
+        with pytest.raises(ConfigError) as caught:
+            load_project(folder, settings_of(some))
+        assert set(str(caught.value).split("\n")) < set(lines)
+
+
 @given(st.text())
 def test_any_command_line_gives_a_config_error_or_a_project(project_folder, text):
     for key in ("seeds", "results", "data_root", "scale"):

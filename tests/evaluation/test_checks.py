@@ -95,6 +95,13 @@ def test_another_language_on_either_side(code: str) -> None:
         ("ein rich @-@ text", "1 lines with '@-@'"),
         ("rich ##AT##-##AT## text", "1 lines with '##AT##'"),
         ("Das <unk> hier", "1 lines with '<unk>'"),
+        ("<s>Das ist gut.</s>", "1 lines with '<s>', 1 lines with '</s>'"),
+        ("Das ist gut.<pad><pad>", "1 lines with '<pad>'"),
+        ("<bos> Das ist gut. <eos>", "1 lines with '<bos>', 1 lines with '<eos>'"),
+        ("<S> DAS IST GUT </S>", "1 lines with '<S>', 1 lines with '</S>'"),
+        ("[CLS] Das [UNK] gut. [SEP]", "'[CLS]', 1 lines with '[UNK]', 1 lines with '[SEP]'"),
+        ("Das ist gut.<|endoftext|>", "1 lines with '<|endoftext|>'"),
+        ("Das <extra_id_0> gut.", "1 lines with '<extra_id_0>'"),
         ("Das \u2047 hier", "1 lines with '\u2047'"),
         ("Das ist &quot; gut &quot;", "1 lines with '&quot;'"),
         ("Das ist gut , oder .", "1 lines with a space before"),
@@ -105,6 +112,26 @@ def test_tokenised_input(line: str, mark: str) -> None:
     assert warning.startswith("tokenized_input: hypotheses ")
     assert mark in warning
     assert names(["x", *GERMAN], [line, *GERMAN]) == ["tokenized_input"]
+
+
+@pytest.mark.parametrize("kind", ["translation", "command"])
+def test_special_pieces_of_our_own_vocabulary_are_warned_about(kind, tmp_path, capsys) -> None:
+    """Whichever of them a faulty detokeniser leaves behind."""
+    for piece in ("<pad>", "<s>", "</s>", "<unk>"):
+        lines = [f"Das ist gut. {piece}", *GERMAN]
+        if kind == "translation":
+            assert names(lines, ["x", *GERMAN]) == ["tokenized_input"]
+            continue
+        (tmp_path / "out").write_text("\n".join(lines))
+        (tmp_path / "ref").write_text("\n".join(["x", *GERMAN]))
+        paths = ["--hypotheses", str(tmp_path / "out"), "--references", str(tmp_path / "ref")]
+        assert main(["score", *paths, "--languages", "en-de", "--resamples", "0"]) == 0
+        assert f"1 lines with {piece!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["Es ist 3 < 4, ja.", "[sic] steht da.", "<strong>Ja</strong>"])
+def test_brackets_of_text_are_no_special_pieces(line: str) -> None:
+    assert names([line, *GERMAN], ["x", *GERMAN]) == []
 
 
 def test_a_stray_trace_in_much_text_is_no_warning() -> None:

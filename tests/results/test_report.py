@@ -98,8 +98,8 @@ def test_every_run_has_a_card_with_commit_and_scores(demo_scale, paths, tmp_path
     [
         ("0123456789abcdef0123456789abcdef01234567", "results made at commit 0123456789ab."),
         (
-            "f" * 40 + "+changes",
-            "results made at commit 0123456789ab; this report at commit ffffffffffff+changes.",
+            "f" * 40 + "-dirty",
+            "results made at commit 0123456789ab; this report at commit ffffffffffff-dirty.",
         ),
     ],
 )

@@ -179,7 +179,7 @@ def test_another_scale_is_refused(demo_scale, paths):
 def test_notes_state_scale_test_set_signature_checkpoints_commit(demo_scale, paths, table):
     notes = "\n".join(build(demo_scale.everything(), paths, table).notes)
     metric = "bracket_f1: labelled" if table == "table4" else "sacrebleu: nrefs:1|case:mixed"
-    for fact in ("Scale demo", "grammar", metric, "averaged", "at commit: 0123456789ab", "ababab"):
+    for fact in ("Scale demo", "grammar", metric, "averaged", "at commit 0123456789ab", "ababab"):
         assert fact in notes
 
 

@@ -72,6 +72,9 @@ def test_the_command_line_sets_lists_and_single_names(fresh):
     result = fresh.run("-n", "--config", "seeds=[1,1]")
     assert result.returncode == 1
     assert "command line: seeds: has an entry twice: 1" in result.stdout + result.stderr
+    result = fresh.run("-n", "--config", "seeds=[1,1]", "scale=no", "data_root=/no/such/folder")
+    for said in ("seeds: has an entry twice: 1", "no.yaml", "must be a folder: /no/such/folder"):
+        assert said in result.stderr
 
 
 def test_wrong_folders_are_refused_before_any_job(fresh):

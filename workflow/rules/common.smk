@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+import time
 from pathlib import Path
 
 from snakemake.resources import Resources
@@ -45,6 +46,16 @@ from pipeline.config.corpus import (
 )
 from pipeline.config.loading import ConfigError, config_folder, load_project
 from pipeline.machine import Machine, gpus_here, impossible
+from pipeline.progress import leave_stdout, print_in_any_encoding, warn, warnings_since
+
+print_in_any_encoding()
+
+
+def wrong_data_root(folder):
+    if isinstance(folder, str) and not Path(folder).expanduser().is_dir():
+        return [f"data_root must be a folder: {folder}"]
+    return []
+
 
 CONFIG = config_folder()
 try:
@@ -54,8 +65,10 @@ try:
     )
 except ConfigError as error:
     # The user's mistake, not the workflow's: no trace of these lines.
-    sys.exit(str(error))
+    given = {**config, **settings_of(workflow.config_settings.config_args)}
+    sys.exit("\n".join([str(error), *wrong_data_root(given.get("data_root"))]))
 
+STARTED = time.time()
 SCALE = PROJECT.scale.name
 R = f"results/{SCALE}"
 
@@ -67,9 +80,8 @@ def refuse_wrong_folders():
             f"Snakemake can't look for its locks below a name with {found[0]}; start it in "
             f"another folder: {os.getcwd()}"
         )
-    data_root = PROJECT.config.data_root
-    if data_root and not Path(data_root).expanduser().is_dir():
-        sys.exit(f"data_root must be a folder: {data_root}")
+    if wrong := wrong_data_root(PROJECT.config.data_root):
+        sys.exit(wrong[0])
     below = "corpora runs checkpoints search tables figures logs benchmarks".split()
     for folder in (Path("results"), Path(R), *(Path(R, name) for name in below)):
         if folder.exists() and not folder.is_dir():
@@ -78,23 +90,35 @@ def refuse_wrong_folders():
             )
 
 
-def refuse_wrong_tables():
-    """What tables would stumble over after all trainings: the paper's figures, and devices."""
+def wrong_tables():
+    """Refuse what tables would stumble over after all trainings: the paper's figures, and devices.
+    Returns the experiments that rows name and that are not there, with what is said of each.
+    """
     from pipeline.evaluation.cost import load_devices
-    from pipeline.results.published import load_published, load_published_layers
+    from pipeline.results.published import (
+        load_published,
+        load_published_layers,
+        rows_without_experiment,
+    )
 
     try:
         load_devices(CONFIG / "devices.yaml")
         load_published_layers(CONFIG / "paper" / "table1.yaml")
-        for table in ("table2", "table3", "table4"):
-            load_published(CONFIG / "paper" / f"{table}.yaml")
+        tables = {
+            table: load_published(CONFIG / "paper" / f"{table}.yaml")
+            for table in ("table2", "table3", "table4")
+        }
+        return rows_without_experiment(tables, PROJECT.tables_of)
     except ValueError as error:
         sys.exit(str(error))
 
 
 if workflow.is_main_process:
     refuse_wrong_folders()
-    refuse_wrong_tables()
+NOT_THERE = wrong_tables()
+if workflow.is_main_process:
+    for said in NOT_THERE.values():
+        warn(said)
 
 RUNS = {
     f"{experiment}-seed{seed}": (experiment, seed)
@@ -267,7 +291,10 @@ def stage(experiment, file):
 
 def reasons():
     """Why rows of tables are blank, as JSON by experiment."""
-    return json.dumps(PROJECT.left_out, sort_keys=True)
+    missing = {
+        name: f"no such file: config/experiments/{name}.yaml" for name in NOT_THERE
+    }
+    return json.dumps({**missing, **PROJECT.left_out}, sort_keys=True)
 
 
 def importance(wildcards):
@@ -347,7 +374,19 @@ def show_tables():
     """Print the tables that were made, and where they lie."""
     from pipeline.commands.tables import print_tables
 
-    print_tables(Path(R) / "tables")
+    try:
+        print_tables(Path(R) / "tables")
+        sys.stdout.flush()
+    except BrokenPipeError:  # `snakemake | head`: whoever read has enough
+        leave_stdout()
+
+
+def show_warnings():
+    """All warnings of this run at its end, those of jobs from their logs."""
+    found = [*NOT_THERE.values(), *warnings_since(STARTED, folder=Path(R) / "logs")]
+    if found:
+        lines = "".join(f"\n  {message}" for message in found)
+        print(f"warnings of this run:{lines}", file=sys.stderr)
 
 
 def refuse_impossible():

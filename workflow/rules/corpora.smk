@@ -76,8 +76,7 @@ rule prepare:
         corpus=corpus_section(TextCorpus),
     shell:
         "python -m pipeline.steps.prepare --corpus {params.corpus:q} --sources {input.sources:q}"
-        " --output {output.text:q} --report {output.report:q} 2> {log:q}"
-        " && show_warnings {log:q} || show_error {log:q}"
+        " --output {output.text:q} --report {output.report:q} 2> {log:q} || show_error {log:q}"
 
 
 rule learn_subwords:
