@@ -102,7 +102,8 @@ def _differences(offsets: np.ndarray) -> np.ndarray:
 def read_array(path: str | Path, *, mapped: bool = True) -> np.ndarray:
     """One .npy file. Raises ValueError naming it where it is missing or damaged."""
     with naming_damage(path):
-        return np.load(path, mmap_mode="r" if mapped else None)
+        array: np.ndarray = np.load(path, mmap_mode="r" if mapped else None)
+        return array
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:

@@ -42,7 +42,7 @@ def naming_damage(path: str | Path, *kinds: type[Exception]) -> Iterator[None]:
     except FileNotFoundError:
         what = "missing; run snakemake again, which makes it anew"
         raise ValueError(f"{path}: {what}") from None
-    except (*DAMAGE, *kinds) as error:
+    except DAMAGE + kinds as error:
         raise ValueError(
             f"{path}: damaged; remove it and run snakemake again: {str(error)[:160]}"
         ) from error

@@ -110,7 +110,9 @@ def load_project(
         for name, experiment in all_.items()
         if name not in experiments
     }
-    tables = {name: experiment.tables for name, experiment in all_.items()}
+    tables: dict[str, tuple[str, ...]] = {
+        name: experiment.tables for name, experiment in all_.items()
+    }
     return Project(config, scale, experiments, corpora, left_out, searches, tables)
 
 
