@@ -66,7 +66,7 @@ def prepare(config: TextCorpus, sources: Sources, folder: Path) -> dict[str, Any
         **reader.report(),
     }
     assert splits["train"]["read"] == kept + dropped.total()
-    _judge(config, dropped, examples, read=splits["train"]["read"], warn=warn)
+    _judge(config, dropped, examples, read=splits["train"]["read"], warn=note)
     if not kept:
         found = ", ".join(f"{rule} {count:,}" for rule, count in dropped.most_common())
         raise ValueError(
