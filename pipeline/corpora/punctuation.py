@@ -14,6 +14,7 @@ TAG_OF = {
     **dict.fromkeys(("''", "”", '"'), "''"),
 }  # punctuation in every treebank; "-", "'" and the like are words in some
 TAGS = frozenset(TAG_OF.values())
+MENDED = "punctuation_tag"  # what a mended tag counts as, among a tree's repairs
 
 
 def agreeing_tag(tag: str, word: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from pipeline.corpora.linearise import linearise
 from pipeline.corpora.penn_words import escape_brackets, penn_words
+from pipeline.corpora.punctuation import MENDED
 from pipeline.corpora.trees import Tree, leaves, split_words
 from pipeline.files import read_lines, write_lines
 
@@ -70,6 +71,11 @@ class Parsed:
     n_tokens: int
     repairs: Counter[str]
 
+    @property
+    def repaired(self) -> bool:
+        """Whether its brackets had to be repaired; of a mended tag they are as sure as before."""
+        return bool(self.repairs.keys() - {MENDED})
+
 
 def write_columns(path: str | Path, rows: Iterable[Parsed]) -> None:
     """A header and one line a tree: its line in the raw text, log-probability, symbols, repairs."""
@@ -106,8 +112,8 @@ def select_confident(
 ) -> list[int]:
     """Positions of the trees to keep, ascending. sentences: the words of each, joined by spaces.
 
-    The rule: (1) a tree that needed a repair goes, one over a `known` sentence (those of the
-    treebank, dev and test included), and every copy of one sentence but the first; (2) the rest
+    The rule: (1) a tree whose brackets needed a repair goes, one over a `known` sentence (those of
+    the treebank, dev and test included), and every copy of one sentence but the first; (2) the rest
     stand in classes by number of words: 1-2, 3-4, 5-8, 9-16, and so on, twice as wide each; (3)
     of each class the best `share`, rounded up, by log-probability for each symbol (eos counted)
     is kept. Without (2) short sentences, which are the easy ones, would crowd out the others, and
@@ -119,7 +125,7 @@ def select_confident(
     classes: dict[int, list[int]] = defaultdict(list)
     seen = set(known)
     for index, (sentence, row) in enumerate(zip(sentences, parsed, strict=True)):
-        if sentence in seen or row.repairs:
+        if sentence in seen or row.repaired:
             continue
         seen.add(sentence)
         classes[length_class(sentence.count(" ") + 1)].append(index)

@@ -10,6 +10,7 @@ import torch
 from pipeline.config.schema import DecodingConfig, DecodingPrecision
 from pipeline.corpora.constraints import TreeConstraint
 from pipeline.corpora.linearise import delinearise, mend_tags
+from pipeline.corpora.punctuation import MENDED
 from pipeline.corpora.trees import split_words, to_line
 from pipeline.encoded import EOS_ID
 from pipeline.inference.batches import by_length, most_bytes
@@ -169,7 +170,7 @@ class Translator(Planner):
             tree, repairs = delinearise(symbols, split_words(line), tags=self.folder.tags)
             if self.folder.tags == "keep":
                 tree, wrong = mend_tags(tree)
-                repairs += Counter(punctuation_tag=wrong)  # none of 0
+                repairs += Counter({MENDED: wrong})  # none of 0
             return Output(to_line(tree), hypothesis.score, hypothesis.log_prob, n_tokens, repairs)
         text = self.vocabulary.decode(hypothesis.tokens)
         return Output(text, hypothesis.score, hypothesis.log_prob, n_tokens)

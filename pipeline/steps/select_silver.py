@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not kept:
         raise ValueError(
             f"{options.corpus}: of {len(trees):,} parsed sentences none can be kept: "
-            f"{sum(bool(row.repairs) for row in parsed):,} needed repair, "
+            f"{sum(row.repaired for row in parsed):,} needed repair, "
             f"{len(set(sentences) & set(known)):,} are in the treebank {source.treebank}; "
             "take other raw text, or decoding.constrained"
         )
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         step="select_silver",
         inputs={str(path): path for path in (*options.trees, *options.columns)},
         parsed=len(trees),
-        repaired=sum(bool(row.repairs) for row in parsed),
+        repaired=sum(row.repaired for row in parsed),
         kept=len(kept),
         kept_by_most_words=by_length(sentences[index] for index in kept),
         source=source.model_dump(mode="json"),

@@ -54,8 +54,9 @@ def test_classes_double_in_width():
 
 def test_repaired_known_and_repeated_sentences_go():
     rows = [row(-1, 4), row(-1, 4, unclosed=1), row(-1, 4), row(-1, 4), row(-1, 4)]
-    kept = select_confident(["a", "b", "c", "a", "d"], rows, share=1.0, known=["c"])
-    assert kept == [0, 4]
+    rows += [row(-1, 4, punctuation_tag=2), row(-1, 4, punctuation_tag=1, stray_close=1)]
+    kept = select_confident(["a", "b", "c", "a", "d", "e", "f"], rows, share=1.0, known=["c"])
+    assert kept == [0, 4, 5]  # a mended tag is no repair of brackets
 
 
 LINES = st.lists(st.sampled_from(["", " ", "a", "a b", "A (b).", "x y z u v", "didn't"]))

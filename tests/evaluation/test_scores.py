@@ -98,7 +98,7 @@ def test_step_on_trees(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert dropped["signature"].endswith("unusable:dropped")
     assert wrong["signature"].endswith("unusable:wrong")
     assert scores["warnings"][0].startswith("empty_trees: 1 of 2")
-    assert "warning, empty_trees: 1 of 2" in capsys.readouterr().err
+    assert "warning: empty_trees: 1 of 2" in capsys.readouterr().err
 
 
 def test_step_leaves_no_half_file(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

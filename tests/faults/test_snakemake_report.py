@@ -27,9 +27,9 @@ def plain_name(name: str) -> str:
 
 
 def brought_along(project: Path) -> set[str]:
-    """Names of all distributions that installing the package brings, its own extras left out."""
-    listed = tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"]
-    found, waiting = set(), [Requirement(line) for line in listed]
+    """Names of the package and all distributions that it brings, its own extras left out."""
+    own = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    found, waiting = {(plain_name(own["name"]), None)}, list(map(Requirement, own["dependencies"]))
     while waiting:
         one = waiting.pop()
         key = (plain_name(one.name), frozenset(one.extras))

@@ -103,7 +103,7 @@ def test_a_score_of_a_test_set_is_refused():
         ({"experiment": "parsing_wjs"}, "experiment: no such experiment: 'parsing_wjs'; did you"),
         ({"experiment": "ende_base"}, "a search ranks parsers by their brackets; ende_base is for"),
         ({"model": {"drop": [0.1]}}, "model.drop: unknown key; did you mean dropout?"),
-        ({"model": {"dropout": [0.1, 1.5]}}, "model.dropout: must be below 1"),
+        ({"model": {"dropout": [0.1, 1.5]}}, "model.dropout: must be at most 0.9"),
         ({"model": {"dropout": []}}, "model.dropout: must not be empty"),
         ({"model": {"dropout": 0.1}}, "model.dropout: must be a list"),
         ({"optimiser": {}}, "unknown key"),
